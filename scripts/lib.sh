@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Common to all scripts: where things are, and how to say what is going on.
+
+set -euo pipefail
+
+RDM_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+RDM_CACHE=${RDM_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/rdm}
+RDM_SUITE=trixie
+RDM_SERIES=7.3
+RDM_ROOT=$RDM_CACHE/root
+export RDM_TOP RDM_CACHE RDM_SUITE RDM_SERIES RDM_ROOT
+
+say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
+die() { printf 'rdm: error: %s\n' "$*" >&2; exit 1; }
+
+# Runs a long command with its output in a log file. A line about every ten
+# seconds shows how far it is; a failure shows the end of the log.
+long_step() { # title, log name, command...
+    local title=$1 log=$RDM_CACHE/logs/$2.log start=$SECONDS pid beat=0
+    shift 2
+    mkdir -p "$RDM_CACHE/logs"
+    say "$title"
+    "$@" >"$log" 2>&1 </dev/null &
+    pid=$!
+    while kill -0 "$pid" 2>/dev/null; do
+        sleep 1
+        beat=$((beat + 1))
+        if [ $((beat % 10)) = 0 ]; then
+            printf '    %4d s  %s\n' $((SECONDS - start)) \
+                "$(tail -c 400 "$log" | tr '\r' '\n' | grep -v '^[[:space:]]*$' | tail -n 1 | cut -c1-90)" >&2
+        fi
+    done
+    if ! wait "$pid"; then
+        tail -n 15 "$log" | sed 's/^/    /' >&2
+        die "$title: failed (the whole log is in $log)"
+    fi
+    printf '    done in %d s\n' $((SECONDS - start)) >&2
+}
+
+# One script at a time may fill the cache.
+with_cache_lock() {
+    mkdir -p "$RDM_CACHE"
+    exec 9>"$RDM_CACHE/lock"
+    if ! flock -n 9; then
+        say "another run is filling the cache, waiting for it"
+        flock 9
+    fi
+}
+without_cache_lock() { exec 9>&-; }
