@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The headers whose types and functions the `dm` crate uses and the kernel's
+ * `bindings` crate does not have.
+ */
+
+#include <linux/audit.h>
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/device-mapper.h>
+#include <linux/dm-io.h>
+#include <linux/hex.h>
+#include <linux/mempool.h>
+#include <linux/reboot.h>
+#include <linux/rslib.h>
+#include <linux/security.h>
+#include <crypto/hash.h>
+#include <crypto/sha2.h>
+
+/*
+ * Declared in a header that is private to drivers/md, and exported.
+ */
+void dm_audit_log_bio(const char *dm_msg_prefix, const char *op,
+		      struct bio *bio, sector_t sector, int result);
+void dm_audit_log_ti(int audit_type, const char *dm_msg_prefix, const char *op,
+		     struct dm_target *ti, int result);
+
+/* Constants that bindgen does not evaluate by itself. */
+enum {
+	RDM_AUDIT_DM_CTRL = AUDIT_DM_CTRL,
+	RDM_AUDIT_DM_EVENT = AUDIT_DM_EVENT,
+	RDM_WQ_MEM_RECLAIM = WQ_MEM_RECLAIM,
+	RDM_WQ_HIGHPRI = WQ_HIGHPRI,
+	RDM_WQ_PERCPU = WQ_PERCPU,
+	RDM_WQ_UNBOUND = WQ_UNBOUND,
+};

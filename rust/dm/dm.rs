@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Abstractions for device mapper targets.
+
+use kernel::prelude::*;
+
+pub(crate) mod bindings;
+
+module! {
+    type: RdmModule,
+    name: "rdm",
+    authors: ["The rdm developers"],
+    description: "Rust abstractions for device mapper targets",
+    license: "GPL",
+}
+
+struct RdmModule;
+
+impl kernel::Module for RdmModule {
+    fn init(_module: &'static ThisModule) -> Result<Self> {
+        Ok(RdmModule)
+    }
+}

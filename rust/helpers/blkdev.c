@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+
+__rust_helper void rust_helper_bio_set_dev(struct bio *bio, struct block_device *bdev)
+{
+	bio_set_dev(bio, bdev);
+}
+
+__rust_helper void rust_helper_bio_inc_remaining(struct bio *bio)
+{
+	bio_inc_remaining(bio);
+}
+
+__rust_helper sector_t rust_helper_bdev_nr_sectors(struct block_device *bdev)
+{
+	return bdev_nr_sectors(bdev);
+}
+
+__rust_helper unsigned int rust_helper_bdev_logical_block_size(struct block_device *bdev)
+{
+	return bdev_logical_block_size(bdev);
+}
+
+__rust_helper unsigned int rust_helper_bdev_physical_block_size(struct block_device *bdev)
+{
+	return bdev_physical_block_size(bdev);
+}
+
+__rust_helper struct bio *rust_helper_bio_alloc_bioset(struct block_device *bdev, unsigned short nr_vecs,
+						       blk_opf_t opf, gfp_t gfp, struct bio_set *bs)
+{
+	return bio_alloc_bioset(bdev, nr_vecs, opf, gfp, bs);
+}

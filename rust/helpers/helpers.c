@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * C functions for what is inline or a macro in the kernel's headers, one file
+ * per header. They are called from `rust/dm` only, as `bindings::name`.
+ */
+
+#include <linux/compiler_types.h>
+
+#define __rust_helper
+
+#include "blkdev.c"
+#include "device-mapper.c"
+#include "hash.c"
+#include "mm.c"
+#include "spinlock.c"
+#include "workqueue.c"

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <linux/mm.h>
+#include <linux/highmem.h>
+
+__rust_helper void *rust_helper_lowmem_page_address(const struct page *page)
+{
+	return lowmem_page_address(page);
+}
+
+__rust_helper struct page *rust_helper_virt_to_page(const void *addr)
+{
+	return virt_to_page(addr);
+}
+
+__rust_helper unsigned long rust_helper_totalram_pages(void)
+{
+	return totalram_pages();
+}
