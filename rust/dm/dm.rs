@@ -4,7 +4,10 @@
 
 use kernel::prelude::*;
 
+pub mod alloc;
 pub(crate) mod bindings;
+pub mod context;
+pub mod params;
 
 module! {
     type: RdmModule,
