@@ -5,9 +5,19 @@
 use kernel::prelude::*;
 
 pub mod alloc;
+pub mod bio;
 pub(crate) mod bindings;
 pub mod context;
+pub mod crypto;
+pub mod errno;
+pub mod io;
+pub mod log;
+pub mod mempool;
 pub mod params;
+pub mod reboot;
+pub mod security;
+pub mod target;
+pub mod workqueue;
 
 module! {
     type: RdmModule,

@@ -11,6 +11,8 @@
 #include "blkdev.c"
 #include "device-mapper.c"
 #include "hash.c"
+#include "mempool.c"
 #include "mm.c"
+#include "reboot.c"
 #include "spinlock.c"
 #include "workqueue.c"

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Bios, and who owns them.
+//!
+//! A bio belongs to a target from the call of [`map`](Operations::map) until the target says what
+//! becomes of it. A [`MapBio`] is that right: the methods that consume it make the [`Decision`]
+//! that `map` must return, so nothing is decided twice or not at all.
+//!
+//! A target that wants to see the data [takes](MapBio::take) the bio. An [`Owned`] bio moves
+//! between the callbacks: [`submit`](Owned::submit) sends it to a device and
+//! [`complete`](Operations::complete) gets it back, [`queue`](Owned::queue) sends it to
+//! [`work`](Operations::work), [`end`](Owned::end) is the end. Each of them makes a [`Handed`],
+//! which the callbacks must return: whoever has an owned bio hands it on. An owned bio that is
+//! dropped all the same ends with an error, and a warning.
+//!
+//! With an owned bio the target keeps a value of [`Operations::PerBio`], in the memory that the
+//! core sets aside in front of each bio: it costs no allocation. The core neither clears nor drops
+//! that memory; `take` writes the value, the end of the bio drops it.
+//!
+//! C header: [`include/linux/bio.h`](srctree/include/linux/bio.h)
+
+mod data;
+mod job;
+
+pub use data::{
+    Cursor,
+    Segment, //
+};
+
+use crate::{
+    bindings,
+    context::MaySleep,
+    target::{
+        device::Device,
+        Instance,
+        Operations,
+        Target, //
+    },
+    workqueue::OwnedQueue, //
+};
+use core::{
+    mem,
+    ptr::NonNull, //
+};
+use kernel::{
+    ffi::c_int,
+    prelude::*, //
+};
+
+/// The result of a bio, `blk_status_t`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct BlockStatus(bindings::blk_status_t);
+
+impl BlockStatus {
+    /// All is well.
+    pub const OK: Self = Self(0);
+
+    /// The device, or the data on it, is bad; the submitter sees `EIO`.
+    pub const IO_ERROR: Self = Self(bindings::RDM_BLK_STS_IOERR as bindings::blk_status_t);
+
+    /// Returns whether all is well.
+    #[inline]
+    pub fn is_ok(self) -> bool {
+        self == Self::OK
+    }
+}
+
+impl From<Error> for BlockStatus {
+    fn from(error: Error) -> Self {
+        // SAFETY: The function has no requirements.
+        Self(unsafe { bindings::errno_to_blk_status(error.to_errno()) })
+    }
+}
+
+impl From<Result> for BlockStatus {
+    fn from(result: Result) -> Self {
+        match result {
+            Ok(()) => Self::OK,
+            Err(e) => e.into(),
+        }
+    }
+}
+
+/// What becomes of a bio in [`map`](Operations::map).
+#[must_use]
+pub struct Decision(c_int);
+
+impl Decision {
+    pub(crate) fn into_raw(self) -> c_int {
+        self.0
+    }
+}
+
+impl From<Handed> for Decision {
+    fn from(_: Handed) -> Self {
+        Self(bindings::DM_MAPIO_SUBMITTED as c_int)
+    }
+}
+
+/// Proof that an owned bio was handed on.
+#[must_use]
+pub struct Handed(());
+
+/// A bio that its target has not decided on.
+///
+/// # Invariants
+///
+/// `bio` is valid, and the target may do with it what it likes. It has the per-bio data of a
+/// target of type `T`.
+pub struct MapBio<'a, T: Operations> {
+    bio: NonNull<bindings::bio>,
+    instance: &'a Instance<T>,
+}
+
+impl<'a, T: Operations> MapBio<'a, T> {
+    /// # Safety
+    ///
+    /// `bio` must be a bio that the core maps to `instance`.
+    #[inline]
+    pub(crate) unsafe fn from_raw(bio: *mut bindings::bio, instance: &'a Instance<T>) -> Self {
+        // INVARIANT: By the requirements of this function.
+        Self {
+            // SAFETY: The core passes valid bios.
+            bio: unsafe { NonNull::new_unchecked(bio) },
+            instance,
+        }
+    }
+
+    #[inline]
+    fn get(&self) -> &bindings::bio {
+        // SAFETY: By the type invariant, the bio is valid and only this target uses it.
+        unsafe { self.bio.as_ref() }
+    }
+
+    /// Returns the first sector (512 bytes) of the mapped device.
+    #[inline]
+    pub fn sector(&self) -> u64 {
+        let iter = &self.get().bi_iter;
+        iter.bi_sector
+    }
+
+    /// Returns the number of sectors.
+    #[inline]
+    pub fn sectors(&self) -> u32 {
+        let iter = &self.get().bi_iter;
+        iter.bi_size >> bindings::SECTOR_SHIFT
+    }
+
+    /// Returns whether the bio carries data to the device.
+    #[inline]
+    pub fn is_write(&self) -> bool {
+        self.get().bi_opf & 1 != 0
+    }
+
+    /// Returns the I/O priority, for I/O on behalf of this bio.
+    #[inline]
+    pub fn priority(&self) -> u16 {
+        self.get().bi_ioprio
+    }
+
+    /// Fails the bio with `EIO`.
+    #[inline]
+    pub fn kill(self) -> Decision {
+        Decision(bindings::DM_MAPIO_KILL as c_int)
+    }
+
+    /// Has the core submit the bio to `sector` of `device` and end it with its result.
+    #[inline]
+    pub fn remap(self, device: &Device, sector: u64) -> Decision {
+        // SAFETY: By the type invariant; the device is open as long as the table lives.
+        unsafe { redirect(self.bio.as_ptr(), device, sector) };
+        Decision(bindings::DM_MAPIO_REMAPPED as c_int)
+    }
+
+    /// Takes the bio, with a value that stays with it. No allocation.
+    #[inline]
+    pub fn take(self, data: T::PerBio) -> Owned<T> {
+        let bio = self.bio.as_ptr();
+        // SAFETY: By the type invariant, the bio has `per_io_data_size` bytes in front, which
+        // `ctr` set to the size of a header, and which nobody else uses.
+        let header = unsafe {
+            let header: *mut Header<T> =
+                bindings::dm_per_bio_data(bio, mem::size_of::<Header<T>>()).cast();
+            header.write(Header {
+                work: pin_init::zeroed(),
+                bio: self.bio,
+                instance: NonNull::from(self.instance),
+                end_io: (*bio).bi_end_io,
+                iter: (*bio).bi_iter,
+                data,
+            });
+            NonNull::new_unchecked(header)
+        };
+        // SAFETY: The bio is ours.
+        unsafe {
+            (*bio).bi_end_io = Some(Owned::<T>::end_io);
+            (*bio).bi_private = header.as_ptr().cast();
+        }
+        // INVARIANT: The header was made above, and the bio leads back to it.
+        Owned { header }
+    }
+}
+
+/// What stands in front of a bio that a target has taken.
+#[repr(C)]
+struct Header<T: Operations> {
+    work: bindings::work_struct,
+    bio: NonNull<bindings::bio>,
+    instance: NonNull<Instance<T>>,
+    end_io: bindings::bio_end_io_t,
+    iter: bindings::bvec_iter,
+    data: T::PerBio,
+}
+
+/// Returns the bytes that the core must set aside in front of each bio.
+pub(crate) const fn per_io_data_size<T: Operations>() -> u32 {
+    const {
+        // The core places the data directly in front of a structure that is aligned to 8 bytes.
+        assert!(mem::align_of::<Header<T>>() <= 8);
+        assert!(mem::size_of::<Header<T>>() % 8 == 0);
+        mem::size_of::<Header<T>>() as u32
+    }
+}
+
+/// # Safety
+///
+/// `bio` must be valid and owned by the caller.
+#[inline]
+unsafe fn redirect(bio: *mut bindings::bio, device: &Device, sector: u64) {
+    // SAFETY: By the requirements of this function, and the device is open.
+    unsafe {
+        bindings::bio_set_dev(bio, device.bdev());
+        (*bio).bi_iter.bi_sector = sector;
+    }
+}
+
+/// A bio that a target has taken.
+///
+/// # Invariants
+///
+/// `header` is the valid header of a valid bio whose completion leads back to it, and `self` is
+/// the only way to it. The instance lives as long as the bio has not ended: the core destroys no
+/// target with bios in flight.
+#[must_use = "a bio that is dropped ends with an error"]
+pub struct Owned<T: Operations> {
+    header: NonNull<Header<T>>,
+}
+
+// SAFETY: A bio may be handled by any thread, and `T::PerBio` is `Send`.
+unsafe impl<T: Operations> Send for Owned<T> {}
+
+impl<T: Operations> Owned<T> {
+    #[inline]
+    fn header(&self) -> &Header<T> {
+        // SAFETY: By the type invariant.
+        unsafe { self.header.as_ref() }
+    }
+
+    #[inline]
+    fn bio(&self) -> *mut bindings::bio {
+        self.header().bio.as_ptr()
+    }
+
+    /// Gives up the right to the bio without ending it.
+    #[inline]
+    fn into_header(self) -> *mut Header<T> {
+        let header = self.header.as_ptr();
+        mem::forget(self);
+        header
+    }
+
+    /// Returns the value that stays with the bio.
+    #[inline]
+    pub fn data(&self) -> &T::PerBio {
+        &self.header().data
+    }
+
+    /// Returns the value that stays with the bio.
+    #[inline]
+    pub fn data_mut(&mut self) -> &mut T::PerBio {
+        // SAFETY: By the type invariant, and `&mut self` is exclusive.
+        unsafe { &mut (*self.header.as_ptr()).data }
+    }
+
+    /// Returns the result that the device gave.
+    #[inline]
+    pub fn status(&self) -> BlockStatus {
+        // SAFETY: By the type invariant, the bio is valid and ours.
+        BlockStatus(unsafe { (*self.bio()).bi_status })
+    }
+
+    /// Returns the number of bytes when the bio was taken.
+    #[inline]
+    pub fn bytes(&self) -> u32 {
+        let iter = &self.header().iter;
+        iter.bi_size
+    }
+
+    /// Returns the I/O priority.
+    #[inline]
+    pub fn priority(&self) -> u16 {
+        // SAFETY: By the type invariant, the bio is valid and ours.
+        unsafe { (*self.bio()).bi_ioprio }
+    }
+
+    /// Returns whether the bio is a guess of what will be wanted: its failure matters to nobody.
+    #[inline]
+    pub fn is_read_ahead(&self) -> bool {
+        // SAFETY: By the type invariant, the bio is valid and ours.
+        unsafe { (*self.bio()).bi_opf & bindings::RDM_REQ_RAHEAD != 0 }
+    }
+
+    /// Returns a position at the front of the data.
+    #[inline]
+    pub fn cursor(&self) -> Cursor<'_> {
+        // SAFETY: By the type invariant, the bio is valid and ours, and `iter` is how it was when
+        // it was taken: its vectors are still the ones that `iter` describes.
+        unsafe { Cursor::new((*self.bio()).bi_io_vec, self.header().iter) }
+    }
+
+    /// Sends the bio to `sector` of `device`. [`complete`](Operations::complete) gets it back.
+    /// In `map`, the bio goes out once `map` has returned.
+    #[inline]
+    pub fn submit(self, device: &Device, sector: u64) -> Handed {
+        let bio = self.bio();
+        self.into_header();
+        // SAFETY: By the type invariant the bio was ours. Its completion makes a new `Owned`.
+        unsafe {
+            redirect(bio, device, sector);
+            bindings::submit_bio_noacct(bio);
+        }
+        Handed(())
+    }
+
+    /// Sends the bio to `queue`, where [`work`](Operations::work) gets it. Any context.
+    #[inline]
+    pub fn queue(self, queue: &OwnedQueue) -> Handed {
+        let header = self.into_header();
+        // SAFETY: The header is ours until the work runs, so its work item is not in use.
+        unsafe {
+            let work = &raw mut (*header).work;
+            bindings::rdm_init_work(work, Some(Self::run_work));
+            bindings::queue_work(queue.as_ptr(), work);
+        }
+        Handed(())
+    }
+
+    /// Ends the bio. Its memory may be gone or in use again when this returns. Any context.
+    #[inline]
+    pub fn end(self, status: BlockStatus) -> Handed {
+        let header = self.into_header();
+        // SAFETY: By the type invariant, header and bio were ours. The value is dropped once, and
+        // neither is touched after the bio has ended.
+        unsafe {
+            let bio = (*header).bio.as_ptr();
+            (*bio).bi_end_io = (*header).end_io;
+            (*bio).bi_status = status.0;
+            (&raw mut (*header).data).drop_in_place();
+            bindings::bio_endio(bio);
+        }
+        Handed(())
+    }
+
+    /// Never ends the bio. Only for a machine that is about to restart.
+    pub fn abandon(self) -> Handed {
+        self.into_header();
+        Handed(())
+    }
+
+    /// # Safety
+    ///
+    /// `bio` must be a bio that was taken and submitted.
+    unsafe extern "C" fn end_io(bio: *mut bindings::bio) {
+        // SAFETY: `take` set `bi_private`; the bio is ours again, and its instance lives.
+        let (instance, bio) = unsafe {
+            let header = NonNull::new_unchecked((*bio).bi_private.cast::<Header<T>>());
+            // INVARIANT: The `Owned` that submitted the bio is gone.
+            (header.as_ref().instance.as_ref(), Self { header })
+        };
+        let Handed(()) = instance.state.complete(instance.target(), bio);
+    }
+
+    /// # Safety
+    ///
+    /// `work` must be the work item of a bio that was queued.
+    unsafe extern "C" fn run_work(work: *mut bindings::work_struct) {
+        // SAFETY: The work item is the first field of the header; the bio is ours again.
+        let (instance, bio) = unsafe {
+            let header = NonNull::new_unchecked(work.cast::<Header<T>>());
+            // INVARIANT: The `Owned` that queued the bio is gone.
+            (header.as_ref().instance.as_ref(), Self { header })
+        };
+        let Handed(()) = instance
+            .state
+            .work(instance.target(), bio, MaySleep::assert());
+    }
+
+    /// Writes an audit record of an event with this bio at `sector`. May sleep.
+    pub fn audit(&self, prefix: &CStr, op: &CStr, sector: u64, success: bool, _: MaySleep<'_>) {
+        // SAFETY: By the type invariant, the bio is valid; the texts are strings.
+        unsafe {
+            bindings::dm_audit_log_bio(
+                prefix.as_char_ptr(),
+                op.as_char_ptr(),
+                self.bio(),
+                sector,
+                success.into(),
+            )
+        }
+    }
+
+    /// Returns the target that took the bio.
+    pub fn target(&self) -> &Target {
+        // SAFETY: By the type invariant, the instance lives as long as the bio.
+        unsafe { self.header().instance.as_ref() }.target()
+    }
+}
+
+impl<T: Operations> Drop for Owned<T> {
+    fn drop(&mut self) {
+        pr_err!("a bio was dropped instead of being ended\n");
+        // INVARIANT: `self` is not used after this.
+        let bio = Self {
+            header: self.header,
+        };
+        let Handed(()) = bio.end(BlockStatus::IO_ERROR);
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The data of a bio.
+//!
+//! The memory belongs to whoever submitted the bio, often to user space, which may write to it at
+//! any time. So there are no slices of it, only [`Segment`]s, which can be hashed, filled and
+//! copied to.
+
+use crate::{
+    bindings,
+    crypto::Data, //
+};
+use core::marker::PhantomData;
+
+/// A position in the data of a bio.
+///
+/// # Invariants
+///
+/// `vecs` points to the vectors that `iter` describes, which are valid for `'a`.
+#[derive(Clone)]
+pub struct Cursor<'a> {
+    vecs: *const bindings::bio_vec,
+    iter: bindings::bvec_iter,
+    _bio: PhantomData<&'a ()>,
+}
+
+impl<'a> Cursor<'a> {
+    /// # Safety
+    ///
+    /// `vecs` must point to the vectors that `iter` describes, valid for `'a`.
+    #[inline]
+    pub(super) unsafe fn new(vecs: *const bindings::bio_vec, iter: bindings::bvec_iter) -> Self {
+        // INVARIANT: By the requirements of this function.
+        Self {
+            vecs,
+            iter,
+            _bio: PhantomData,
+        }
+    }
+
+    /// Returns the bytes from here to the end.
+    #[inline]
+    pub fn remaining(&self) -> u32 {
+        self.iter.bi_size
+    }
+
+    /// Returns what lies together in memory from here on; `None` at the end.
+    #[inline]
+    pub fn segment(&self) -> Option<Segment<'a>> {
+        let iter = self.iter;
+        if iter.bi_size == 0 {
+            return None;
+        }
+        // SAFETY: By the type invariant there are bytes left, so `bi_idx` is a valid vector.
+        let vec = unsafe { &*self.vecs.add(iter.bi_idx as usize) };
+        let len = vec.bv_len.saturating_sub(iter.bi_offset).min(iter.bi_size);
+        // SAFETY: A vector has a valid page. This code is for 64-bit kernels, where all pages are
+        // in the direct map, in which the pages of a vector follow each other.
+        let page = unsafe { bindings::lowmem_page_address(vec.bv_page) }.cast::<u8>();
+        let ptr = page.wrapping_add(vec.bv_offset as usize).wrapping_add(iter.bi_offset as usize);
+        // INVARIANT: The vector has `len` bytes from there, valid as long as the bio.
+        Some(Segment {
+            ptr,
+            len: len as usize,
+            _bio: PhantomData,
+        })
+    }
+
+    /// Goes on by `bytes`, or to the end if there are fewer.
+    #[inline]
+    pub fn advance(&mut self, bytes: u32) {
+        let mut bytes = bytes.min(self.iter.bi_size);
+        self.iter.bi_size -= bytes;
+        while bytes > 0 {
+            // SAFETY: By the type invariant there were `bytes` left, so `bi_idx` is valid.
+            let len = unsafe { (*self.vecs.add(self.iter.bi_idx as usize)).bv_len };
+            let step = len.saturating_sub(self.iter.bi_offset).min(bytes);
+            bytes -= step;
+            self.iter.bi_offset += step;
+            if self.iter.bi_offset >= len {
+                self.iter.bi_offset = 0;
+                self.iter.bi_idx += 1;
+            }
+        }
+    }
+}
+
+#[cfg(not(CONFIG_64BIT))]
+compile_error!("the data of bios is only accessible on 64-bit kernels");
+
+/// Data of a bio that lies together in memory.
+///
+/// # Invariants
+///
+/// `ptr` is valid for reads and writes of `len` bytes for `'a`, by code that copes with races.
+#[derive(Clone, Copy)]
+pub struct Segment<'a> {
+    ptr: *mut u8,
+    len: usize,
+    _bio: PhantomData<&'a ()>,
+}
+
+impl<'a> Segment<'a> {
+    /// Returns the number of bytes.
+    #[inline]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns the first `len` bytes, or `None` if there are fewer.
+    #[inline]
+    pub fn first(&self, len: usize) -> Option<Self> {
+        // INVARIANT: The front of the segment is as valid as the segment.
+        (len <= self.len).then_some(Self { len, ..*self })
+    }
+
+    /// Returns the bytes, to be hashed.
+    #[inline]
+    pub fn data(&self) -> Data<'a> {
+        // SAFETY: By the type invariant.
+        unsafe { Data::from_raw(self.ptr, self.len) }
+    }
+
+    /// Fills the segment with zeroes.
+    pub fn fill_zero(&self) {
+        // SAFETY: By the type invariant. The function is C's, which copes with races.
+        unsafe { bindings::memset(self.ptr.cast(), 0, self.len) };
+    }
+
+    /// Copies as many bytes of `source` as there is room for, and returns how many.
+    pub fn copy_from(&self, source: &[u8]) -> usize {
+        let len = source.len().min(self.len);
+        // SAFETY: By the type invariant. The function is C's, which copes with races.
+        unsafe { bindings::memcpy(self.ptr.cast(), source.as_ptr().cast(), len) };
+        len
+    }
+}

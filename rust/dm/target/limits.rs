@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The queue limits of the mapped device.
+//!
+//! C header: [`include/linux/blkdev.h`](srctree/include/linux/blkdev.h)
+
+use crate::bindings;
+use kernel::types::Opaque;
+
+/// The limits of the mapped device while a table is being set up.
+///
+/// # Invariants
+///
+/// `self.0` is a valid `struct queue_limits` that is borrowed exclusively.
+#[repr(transparent)]
+pub struct Limits(Opaque<bindings::queue_limits>);
+
+impl Limits {
+    /// # Safety
+    ///
+    /// `ptr` must be valid and exclusively borrowed for the lifetime of the result.
+    pub(super) unsafe fn from_raw<'a>(ptr: *mut bindings::queue_limits) -> &'a mut Self {
+        // SAFETY: By the requirements of this function; the types have the same layout.
+        unsafe { &mut *ptr.cast() }
+    }
+
+    fn get(&mut self) -> &mut bindings::queue_limits {
+        // SAFETY: By the type invariant.
+        unsafe { &mut *self.0.get() }
+    }
+
+    /// Raises the logical and physical block size and the smallest efficient I/O to `bytes`.
+    pub fn stack_block_size(&mut self, bytes: u32) {
+        let limits = self.get();
+        limits.logical_block_size = limits.logical_block_size.max(bytes);
+        limits.physical_block_size = limits.physical_block_size.max(bytes);
+        limits.io_min = limits.io_min.max(bytes);
+    }
+
+    /// Demands that the memory of direct I/O is aligned to logical blocks, so that no block
+    /// crosses a page.
+    pub fn align_memory_to_blocks(&mut self) {
+        let limits = self.get();
+        limits.dma_alignment = limits.logical_block_size.saturating_sub(1);
+    }
+}

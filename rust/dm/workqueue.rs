@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Work queues of a target's own.
+//!
+//! The `kernel` crate only has the queues of the system. A target needs its own, with a rescuer,
+//! where writing back memory depends on its progress.
+//!
+//! C header: [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)
+
+use crate::{
+    alloc,
+    bindings,
+    context::MaySleep, //
+};
+use core::{
+    ops::{
+        BitOr,
+        Deref, //
+    },
+    ptr::NonNull,
+};
+use kernel::prelude::*;
+
+/// How a queue runs its work.
+#[derive(Clone, Copy)]
+pub struct Flags(u32);
+
+impl Flags {
+    /// The queue has a rescuer thread and so makes progress without memory.
+    pub const MEM_RECLAIM: Self = Self(bindings::RDM_WQ_MEM_RECLAIM as u32);
+    /// The workers have a high priority.
+    pub const HIGHPRI: Self = Self(bindings::RDM_WQ_HIGHPRI as u32);
+    /// Work runs on the CPU that queued it.
+    pub const PERCPU: Self = Self(bindings::RDM_WQ_PERCPU as u32);
+    /// Work runs on any CPU.
+    pub const UNBOUND: Self = Self(bindings::RDM_WQ_UNBOUND as u32);
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// An owned work queue.
+///
+/// Dropping it waits for the work that is queued.
+///
+/// # Invariants
+///
+/// `ptr` is a work queue that `self` owns.
+pub struct OwnedQueue {
+    ptr: NonNull<bindings::workqueue_struct>,
+}
+
+// SAFETY: Work queues may be used and destroyed by any thread.
+unsafe impl Send for OwnedQueue {}
+// SAFETY: All operations on a work queue are synchronised by the kernel.
+unsafe impl Sync for OwnedQueue {}
+
+impl OwnedQueue {
+    /// Allocates a queue. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub fn new(name: &CStr, flags: Flags, _: MaySleep<'_>) -> Result<Self> {
+        alloc::point()?;
+        // SAFETY: The format is a literal that takes one string, and `name` is one.
+        let ptr = unsafe {
+            bindings::alloc_workqueue_noprof(c"%s".as_char_ptr(), flags.0, 0, name.as_char_ptr())
+        };
+        // INVARIANT: The queue was made just now and nobody else knows it.
+        Ok(Self {
+            ptr: NonNull::new(ptr).ok_or(ENOMEM)?,
+        })
+    }
+
+    /// Waits until all work queued so far has run. May sleep.
+    pub fn flush(&self, _: MaySleep<'_>) {
+        // SAFETY: By the type invariant, `ptr` is a valid queue.
+        unsafe { bindings::flush_workqueue(self.ptr.as_ptr()) }
+    }
+
+    pub(crate) fn as_ptr(&self) -> *mut bindings::workqueue_struct {
+        self.ptr.as_ptr()
+    }
+}
+
+impl Deref for OwnedQueue {
+    type Target = kernel::workqueue::Queue;
+
+    fn deref(&self) -> &Self::Target {
+        // SAFETY: By the type invariant, `ptr` is valid for as long as `self`.
+        unsafe { kernel::workqueue::Queue::from_raw(self.ptr.as_ptr()) }
+    }
+}
+
+impl Drop for OwnedQueue {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant, `ptr` is a valid queue that nobody uses after `self`.
+        unsafe { bindings::destroy_workqueue(self.ptr.as_ptr()) }
+    }
+}
