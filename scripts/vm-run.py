@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Runs QEMU on the Debian tree. Called by scripts/vm, within the tree."""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+DIR = "/tmp/vm"
+TIME_LIMIT, FAILED = 124, 125
+
+# What the kernel says only if something is wrong. Lines about module taint are not.
+TROUBLE = re.compile(
+    r"\bBUG\b|\bWARNING\b|\bOops\b|Kernel panic|general protection fault|unable to handle|"
+    r"Call Trace|UBSAN|KASAN|KCSAN|lockup|\bstall(ed|s)?\b|refcount_t|list_(add|del) corruption|"
+    r"possible (recursive|circular|irq|deadlock|unsafe|reason|bad)|\bleaked\b|INFO: task|"
+    r"blocked for more than|soft_lockup|sleeping function|scheduling while atomic|bad: |"
+    r"[Uu]nknown symbol|memory leak|Bad page|corrupt(ed|ion) (page|freelist|list)|still has objects|"
+    r"Objects remaining"
+)
+
+
+def options():
+    p = argparse.ArgumentParser()
+    p.add_argument("mode")
+    p.add_argument("--kernel")
+    p.add_argument("--modules")
+    p.add_argument("--disk", action="append", default=[])
+    p.add_argument("--append", action="append", default=[])
+    p.add_argument("--mem", type=int, default=1024)
+    p.add_argument("--smp", type=int, default=2)
+    p.add_argument("--timeout", type=int)
+    p.add_argument("--qemu", action="append", default=[])
+    p.add_argument("--allow-log", action="append", default=[])
+    p.add_argument("--expect")
+    p.add_argument("--log")
+    p.add_argument("argv", nargs="*")
+    o = p.parse_args()
+    if o.timeout is None:
+        o.timeout = 300 if o.mode == "run" else 10**9
+    return o
+
+
+def size(text):
+    unit = {"k": 10, "m": 20, "g": 30, "t": 40}.get(text[-1].lower())
+    return int(text[:-1]) << unit if unit else int(text)
+
+
+def prepare(o):
+    """Writes what vm-init reads."""
+    os.makedirs(DIR)
+    with open(f"{DIR}/argv", "wb") as f:
+        f.write(b"".join(a.encode() + b"\0" for a in o.argv))
+    columns, rows = shutil.get_terminal_size()
+    for name, text in (("modules", o.modules), ("mode", o.mode), ("size", f"rows {rows} cols {columns}")):
+        with open(f"{DIR}/{name}", "w") as f:
+            f.write(text + "\n")
+
+
+def share():
+    """The file system server of the VM's root, which is the root seen from here."""
+    server = subprocess.Popen(
+        ["/usr/libexec/virtiofsd", f"--socket-path={DIR}/fs", "--shared-dir=/", "--sandbox=none", "--seccomp=none",
+         "--cache=always", "--inode-file-handles=never", "--log-level=error"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(f"{DIR}/fs.log", "w"))
+    for _ in range(200):
+        if os.path.exists(f"{DIR}/fs"):
+            return server
+        if server.poll() is not None:
+            break
+        time.sleep(0.05)
+    sys.exit("vm: virtiofsd did not start: " + open(f"{DIR}/fs.log").read())
+
+
+def disks(sizes):
+    """Sparse files that vanish with QEMU."""
+    args, fds = [], []
+    for i, text in enumerate(sizes):
+        fd = os.open("/cache", os.O_TMPFILE | os.O_RDWR, 0o600)
+        os.ftruncate(fd, size(text))
+        fds.append(fd)
+        args += ["-drive", f"id=d{i},if=none,format=raw,cache=unsafe,discard=unmap,"
+                 f"file.locking=off,file=/proc/self/fd/{fd}",
+                 "-device", f"virtio-blk-pci,drive=d{i},serial=rdm{i}"]
+    return args, fds
+
+
+def command(o, disk_args, out_fd):
+    modules = f"/cache/{o.kernel}/pkg/usr/lib/modules/{os.path.basename(o.kernel)}"
+    append = ["rootfstype=virtiofs root=root ro init=/rdm/scripts/vm-init console=ttyS0 panic=-1 oops=panic",
+              "loglevel=7 mitigations=off cryptomgr.notests=1 rcupdate.rcu_cpu_stall_timeout=90",
+              f"rdm.dir={DIR} TERM={os.environ.get('TERM', 'linux')}", *o.append]
+    c = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+         "-machine", "q35,memory-backend=mem", "-accel", "tcg,thread=multi", "-cpu", "max",
+         "-smp", str(o.smp), "-m", f"{o.mem}M",
+         "-object", f"memory-backend-memfd,id=mem,size={o.mem}M,share=on",
+         "-kernel", f"{modules}/vmlinuz", "-append", " ".join(append),
+         "-chardev", f"socket,id=fs,path={DIR}/fs", "-device", "vhost-user-fs-pci,chardev=fs,tag=root",
+         "-serial", f"file:{DIR}/log", "-device", "virtio-serial-pci",
+         "-chardev", f"file,id=end,path={DIR}/end", "-device", "virtserialport,chardev=end,name=rdm.end"]
+    if o.mode == "shell":
+        c += ["-chardev", "stdio,id=tty,signal=off", "-device", "virtconsole,chardev=tty"]
+    else:
+        c += ["-chardev", f"file,id=out,path=/proc/self/fd/{out_fd}",
+              "-device", "virtserialport,chardev=out,name=rdm.out"]
+    return c + disk_args + [a for q in o.qemu for a in q.split()]
+
+
+def relay(fd):
+    while data := os.read(fd, 65536):
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def run(o):
+    """True if QEMU ended by itself."""
+    disk_args, fds = disks(o.disk)
+    if o.mode == "shell":
+        print("vm: booting; 'exit' powers off", file=sys.stderr)
+        return subprocess.run(command(o, disk_args, None), pass_fds=fds).returncode == 0
+    r, w = os.pipe()
+    with subprocess.Popen(command(o, disk_args, w), pass_fds=[*fds, w], stdin=subprocess.DEVNULL) as qemu:
+        os.close(w)
+        t = threading.Thread(target=relay, args=(r,))
+        t.start()
+        try:
+            qemu.wait(o.timeout)
+            return True
+        except subprocess.TimeoutExpired:
+            qemu.kill()
+            return False
+        finally:
+            qemu.wait()
+            t.join()
+
+
+def read(name):
+    try:
+        with open(f"{DIR}/{name}", errors="replace") as f:
+            return f.read().replace("\r\n", "\n").replace("\r", "\n")
+    except FileNotFoundError:
+        return ""
+
+
+def fail(status, text, log):
+    start = log.find("rdm-vm: start")
+    lines = log[max(start, 0):].splitlines()[-300:]
+    sys.stdout.flush()
+    print("\n".join(["vm: kernel log:", *(f"  | {line}" for line in lines), f"vm: error: {text}"]), file=sys.stderr)
+    return status
+
+
+def expected(o, log):
+    """Checks the end that --expect asks for."""
+    kind, _, pattern = o.expect.partition("=")
+    panic = "Kernel panic - not syncing" in log
+    seen = "panic" if panic else "reboot" if re.search("reboot: Restarting system|sysrq: Resetting", log) else "neither panic nor reboot"
+    if seen != kind:
+        return fail(FAILED, f"expected a {kind}, seen: {seen}", log)
+    if pattern and not re.search(pattern, log):
+        return fail(FAILED, f"{kind} as expected, but '{pattern}' is not in the kernel log", log)
+    return 0
+
+
+def verdict(o, ended):
+    log, end = read("log"), read("end")
+    if o.log:
+        with open(o.log, "w") as f:
+            f.write(log)
+    if not ended:
+        return fail(TIME_LIMIT, f"time limit of {o.timeout} s reached", log)
+    if o.expect:
+        return expected(o, log)
+    allowed = [re.compile(a) for a in ["taint", "RCU CPU stall warnings timeout", *o.allow_log]]
+    bad = [line for line in log.splitlines()
+           if TROUBLE.search(line) and not any(a.search(line) for a in allowed)]
+    if bad:
+        return fail(FAILED, "the kernel log has: " + bad[0].strip(), log)
+    m = re.fullmatch(r"exit (\d+)", end.strip())
+    if not m:
+        return fail(FAILED, "the VM ended without its end marker", log)
+    return int(m.group(1))
+
+
+def main():
+    o = options()
+    prepare(o)
+    server = share()
+    try:
+        ended = run(o)
+    finally:
+        server.terminate()
+    if o.mode == "shell":
+        return 0
+    return verdict(o, ended)
+
+
+sys.exit(main())
