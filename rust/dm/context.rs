@@ -14,7 +14,7 @@ use core::marker::PhantomData;
 ///
 /// It is a zero-sized token, bound to the callback it was given to by its lifetime.
 #[derive(Clone, Copy)]
-pub struct MaySleep<'a>(PhantomData<*mut &'a ()>);
+pub struct MaySleep<'a>(PhantomData<(&'a (), *mut ())>);
 
 impl MaySleep<'_> {
     /// Asserts that the current context may sleep.

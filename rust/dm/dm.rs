@@ -5,8 +5,10 @@
 use kernel::prelude::*;
 
 pub mod alloc;
-pub mod bio;
 pub(crate) mod bindings;
+pub mod bio;
+pub mod bits;
+pub mod bufio;
 pub mod context;
 pub mod crypto;
 pub mod errno;

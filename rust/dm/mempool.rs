@@ -68,7 +68,11 @@ impl PagePool {
                     // SAFETY: The page is ours and has `PAGE_SIZE` bytes.
                     unsafe { data.write_bytes(0, PAGE_SIZE) };
                     // INVARIANT: `page` came from the pool, `data` is its address.
-                    return PooledPage { pool: self, page, data };
+                    return PooledPage {
+                        pool: self,
+                        page,
+                        data,
+                    };
                 }
             }
         }

@@ -51,11 +51,7 @@ pub fn clear_verity_root_digest(target: &Target, _: MaySleep<'_>) {
 /// # Errors
 ///
 /// Those of the security modules.
-pub fn set_verity_signature(
-    target: &Target,
-    signature: Option<&[u8]>,
-    _: MaySleep<'_>,
-) -> Result {
+pub fn set_verity_signature(target: &Target, signature: Option<&[u8]>, _: MaySleep<'_>) -> Result {
     let (data, size) = match signature {
         Some(bytes) => (bytes.as_ptr().cast(), bytes.len()),
         None => (ptr::null(), 0),

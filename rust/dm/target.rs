@@ -53,7 +53,10 @@ pub mod registration;
 pub mod status;
 
 pub use self::{
-    instance::Construction,
+    instance::{
+        Access,
+        Construction, //
+    },
     registration::Registration, //
 };
 pub(crate) use instance::Instance;

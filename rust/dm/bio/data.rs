@@ -57,7 +57,9 @@ impl<'a> Cursor<'a> {
         // SAFETY: A vector has a valid page. This code is for 64-bit kernels, where all pages are
         // in the direct map, in which the pages of a vector follow each other.
         let page = unsafe { bindings::lowmem_page_address(vec.bv_page) }.cast::<u8>();
-        let ptr = page.wrapping_add(vec.bv_offset as usize).wrapping_add(iter.bi_offset as usize);
+        let ptr = page
+            .wrapping_add(vec.bv_offset as usize)
+            .wrapping_add(iter.bi_offset as usize);
         // INVARIANT: The vector has `len` bytes from there, valid as long as the bio.
         Some(Segment {
             ptr,

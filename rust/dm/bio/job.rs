@@ -68,7 +68,8 @@ impl<T: Operations> MapBio<'_, T> {
 /// `work` must be the work item of a job that was queued.
 unsafe extern "C" fn run<T: Operations>(work: *mut bindings::work_struct) {
     // SAFETY: The work item is the first field, and it runs once.
-    let Queued { instance, job, .. } = unsafe { KBox::into_inner(KBox::from_raw(work.cast::<Queued<T>>())) };
+    let Queued { instance, job, .. } =
+        unsafe { KBox::into_inner(KBox::from_raw(work.cast::<Queued<T>>())) };
     // SAFETY: The instance lives until the job ends.
     let instance = unsafe { instance.as_ref() };
     instance

@@ -137,7 +137,8 @@ impl<T: Operations> Registration<T> {
             unsafe { slice::from_raw_parts(argv.cast::<Word>(), argc as usize) }
         };
         // SAFETY: The core passes a target that is being constructed.
-        let (result, target) = unsafe { (Instance::<T>::construct(ti, words), &*ti.cast::<Target>()) };
+        let (result, target) =
+            unsafe { (Instance::<T>::construct(ti, words), &*ti.cast::<Target>()) };
         match result {
             Ok(()) => {
                 // SAFETY: The constructor has not returned yet, so nobody else uses `ti`.
@@ -149,6 +150,8 @@ impl<T: Operations> Registration<T> {
                 // SAFETY: As above; the core only reads the text.
                 unsafe { (*ti).error = e.text.as_char_ptr().cast_mut() };
                 target.audit_record(AUDIT_CTRL, T::MESSAGES.prefix, c"ctr", false);
+                // As in C, whose constructors end in their destructor.
+                target.audit_record(AUDIT_CTRL, T::MESSAGES.prefix, c"dtr", true);
                 e.errno.to_return()
             }
         }
@@ -213,7 +216,9 @@ impl<T: Operations> Registration<T> {
         // SAFETY: The core passes a valid target.
         let instance = unsafe { Instance::<T>::of(ti) };
         from_result(|| {
-            instance.state.preresume(instance.target(), MaySleep::assert())?;
+            instance
+                .state
+                .preresume(instance.target(), MaySleep::assert())?;
             Ok(0)
         })
     }
@@ -224,7 +229,9 @@ impl<T: Operations> Registration<T> {
     unsafe extern "C" fn postsuspend(ti: *mut bindings::dm_target) {
         // SAFETY: The core passes a valid target.
         let instance = unsafe { Instance::<T>::of(ti) };
-        instance.state.postsuspend(instance.target(), MaySleep::assert());
+        instance
+            .state
+            .postsuspend(instance.target(), MaySleep::assert());
     }
 
     /// # Safety
