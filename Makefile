@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# make          the modules, in build/; KDIR=... for a kernel tree of one's own
+# make help     what else there is
+
+RDM_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rdm
+export RDM_CACHE
+
+FLAVOUR ?= cloud
+export V
+
+# The kernel tree as the build root sees it.
+ifdef KDIR
+override KDIR := $(abspath $(KDIR))
+export KDIR
+kdir := /kdir
+prepare := scripts/prepare root
+else
+kdir := /cache/kernel-$(FLAVOUR)/source
+prepare := scripts/prepare kernel $(FLAVOUR)
+endif
+
+in-root := scripts/in-root
+build := $(in-root) scripts/build-modules $(kdir)
+
+.PHONY: all modules modules-fail prepare update run check check-quick check-long shell bench
+.PHONY: install format lint doc clean distclean help
+
+all: modules
+
+modules: prepare
+	$(build) /rdm/build
+
+# With failing allocations on demand, see Documentation/testing.rst.
+modules-fail: prepare
+	$(build) /rdm/build-fail RDM_FAIL=1
+
+prepare:
+	@$(prepare)
+
+update: ## look for a newer kernel in the archive
+	scripts/prepare update $(FLAVOUR)
+
+run: modules ## build, boot Debian's kernel, and show a verity device at work
+	scripts/demo
+
+check: modules modules-fail ## all tests, one summary line
+	scripts/check
+
+check-long: modules modules-fail ## the tests, with the long versions of the stress tests
+	scripts/check --long
+
+shell: modules ## a root shell in the VM with the modules loaded
+	scripts/vm shell
+
+format: prepare ## format the Rust sources
+	scripts/lint format
+
+lint: modules ## formatting, clippy and rustdoc without complaints, and the house rules
+	scripts/lint
+
+doc: modules ## the documentation of the dm crate, in build/doc
+	scripts/lint doc
+
+install: ## install on this Debian host, whose kernel must be the one built for
+	scripts/install
+
+clean: ## remove what was built; the cache stays
+	rm -rf build build-fail
+
+distclean: clean ## remove the cache as well
+	rm -rf "$(RDM_CACHE)"
+
+help:
+	@echo 'make                 build the modules, in build/ (KDIR=... for another kernel tree)'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1=\2/p' Makefile | \
+		awk -F= '{ printf "%-20s %s\n", $$1, $$2 }'
