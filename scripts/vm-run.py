@@ -14,6 +14,10 @@ import time
 DIR = "/tmp/vm"
 TIME_LIMIT, FAILED = 124, 125
 
+MANY_THREADS = ["-accel", "tcg,thread=multi", "-cpu", "max"]
+# One instruction is a nanosecond. `rep movsb` would count once for each byte.
+ICOUNT = ["-accel", "tcg,thread=single", "-cpu", "max,-erms,-fsrm", "-icount", "shift=0,sleep=off"]
+
 # What the kernel says only if something is wrong. Lines about module taint are not.
 TROUBLE = re.compile(
     r"\bBUG\b|\bWARNING\b|\bOops\b|Kernel panic|general protection fault|unable to handle|"
@@ -38,9 +42,12 @@ def options():
     p.add_argument("--qemu", action="append", default=[])
     p.add_argument("--allow-log", action="append", default=[])
     p.add_argument("--expect")
+    p.add_argument("--icount", action="store_true")
     p.add_argument("--log")
     p.add_argument("argv", nargs="*")
     o = p.parse_args()
+    if o.icount:
+        o.smp = 1
     if o.timeout is None:
         o.timeout = 300 if o.mode == "run" else 10**9
     return o
@@ -94,9 +101,9 @@ def command(o, disk_args, out_fd):
     modules = f"/cache/{o.kernel}/pkg/usr/lib/modules/{os.path.basename(o.kernel)}"
     append = ["rootfstype=virtiofs root=root ro init=/rdm/scripts/vm-init console=ttyS0 panic=-1 oops=panic",
               "loglevel=7 mitigations=off cryptomgr.notests=1 rcupdate.rcu_cpu_stall_timeout=90",
-              f"rdm.dir={DIR} TERM={os.environ.get('TERM', 'linux')}", *o.append]
+              f"rdm.dir={DIR} TERM={os.environ.get('TERM', 'linux')}", "init_on_alloc=0 nokaslr" if o.icount else "", *o.append]
     c = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-         "-machine", "q35,memory-backend=mem", "-accel", "tcg,thread=multi", "-cpu", "max",
+         "-machine", "q35,memory-backend=mem", *(ICOUNT if o.icount else MANY_THREADS),
          "-smp", str(o.smp), "-m", f"{o.mem}M",
          "-object", f"memory-backend-memfd,id=mem,size={o.mem}M,share=on",
          "-kernel", f"{modules}/vmlinuz", "-append", " ".join(append),
