@@ -172,18 +172,28 @@ pub struct Sizes {
 }
 
 impl Sizes {
+    const DIGEST_TOO_BIG: TableError = TableError::invalid(DIGEST_TOO_BIG);
+
+    /// Fails with [`DIGEST_TOO_BIG`] if a hash block does not hold two digests.
+    pub fn check_digest(&self) -> Result<(), TableError> {
+        if self.hash_block.bytes() / 2 < self.digest_size {
+            return Err(Self::DIGEST_TOO_BIG);
+        }
+        Ok(())
+    }
+
     /// log2 of the number of slots in a hash block: the largest power of two of digests that fits.
     ///
-    /// Fails with [`DIGEST_TOO_BIG`] if that is less than two, and, unlike C, which would divide by
-    /// it, if a digest has no bytes.
+    /// Fails as [`check_digest`](Self::check_digest) does, and, unlike C, which would divide by it,
+    /// if a digest has no bytes.
     pub fn slot_bits(&self) -> Result<u32, TableError> {
-        slot_bits(self.hash_block, self.digest_size).ok_or(TableError::invalid(DIGEST_TOO_BIG))
+        self.check_digest()?;
+        self.hash_block
+            .bytes()
+            .checked_div(self.digest_size)
+            .and_then(u32::checked_ilog2)
+            .ok_or(Self::DIGEST_TOO_BIG)
     }
-}
-
-fn slot_bits(hash_block: BlockSize, digest_size: u32) -> Option<u32> {
-    let slots = hash_block.bytes().checked_div(digest_size)?;
-    slots.checked_ilog2().filter(|&bits| bits > 0)
 }
 
 /// `value >> shift`, for any shift.

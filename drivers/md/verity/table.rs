@@ -274,7 +274,7 @@ impl<'a, E: Environment> Positional<'a, E> {
             hash_start,
             digest_size: env.digest_size(&hash),
         };
-        sizes.slot_bits()?;
+        sizes.check_digest()?;
         let root_digest = next()?;
         let hashing = Hashing {
             version,
