@@ -19,9 +19,12 @@
 //!
 //! C header: [`include/linux/bio.h`](srctree/include/linux/bio.h)
 
+mod batch;
 mod data;
 mod job;
 
+pub use batch::Batch;
+pub(crate) use batch::Batches;
 pub use data::{
     Cursor,
     Segment, //
@@ -187,6 +190,7 @@ impl<'a, T: Operations> MapBio<'a, T> {
                 instance: NonNull::from(self.instance),
                 end_io: (*bio).bi_end_io,
                 iter: (*bio).bi_iter,
+                next: core::ptr::null_mut(),
                 data,
             });
             NonNull::new_unchecked(header)
@@ -209,6 +213,7 @@ struct Header<T: Operations> {
     instance: NonNull<Instance<T>>,
     end_io: bindings::bio_end_io_t,
     iter: bindings::bvec_iter,
+    next: *mut Header<T>,
     data: T::PerBio,
 }
 

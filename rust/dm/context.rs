@@ -8,6 +8,7 @@
 //! token cannot be made outside of the crate nor sent to another context, they cannot name an
 //! operation that sleeps.
 
+use crate::bindings;
 use core::marker::PhantomData;
 
 /// Proof that the current context may sleep.
@@ -25,4 +26,35 @@ impl MaySleep<'_> {
         kernel::task::might_sleep();
         Self(PhantomData)
     }
+}
+
+/// Where code is interrupted from, or not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// In a hard interrupt, or with interrupts off.
+    HardIrq,
+    /// In a softirq, or with softirqs off.
+    SoftIrq,
+    /// In a task.
+    Task,
+}
+
+impl Kind {
+    /// Returns the kind of the current context. Any context.
+    #[inline]
+    pub fn current() -> Self {
+        // SAFETY: The helper has no requirements.
+        match unsafe { bindings::rdm_context() } {
+            0 => Self::Task,
+            1 => Self::SoftIrq,
+            _ => Self::HardIrq,
+        }
+    }
+}
+
+/// Returns whether another task is waiting for this CPU. Any context.
+#[inline]
+pub fn need_resched() -> bool {
+    // SAFETY: The helper has no requirements.
+    unsafe { bindings::rdm_need_resched() }
 }

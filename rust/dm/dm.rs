@@ -10,7 +10,9 @@ pub mod bio;
 pub mod bits;
 pub mod bufio;
 pub mod context;
+pub mod counters;
 pub mod crypto;
+pub mod debugfs;
 pub mod errno;
 pub mod io;
 pub mod log;
@@ -33,6 +35,13 @@ struct RdmModule;
 
 impl kernel::Module for RdmModule {
     fn init(_module: &'static ThisModule) -> Result<Self> {
+        debugfs::create();
         Ok(RdmModule)
+    }
+}
+
+impl Drop for RdmModule {
+    fn drop(&mut self) {
+        debugfs::remove();
     }
 }

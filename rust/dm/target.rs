@@ -64,6 +64,7 @@ pub(crate) use instance::Instance;
 use crate::{
     bindings,
     bio::{
+        Batch,
         Decision,
         Handed,
         MapBio,
@@ -202,6 +203,12 @@ pub trait Operations: Sized + Send + Sync + 'static {
         kernel::build_error!(VTABLE_DEFAULT_ERROR)
     }
 
+    /// Goes on with bios that were [batched](Owned::batch_in_softirq). Softirq context, or that of
+    /// a work queue; must not sleep.
+    fn batch(&self, _ti: &Target, _bios: Batch<Self>) {
+        kernel::build_error!(VTABLE_DEFAULT_ERROR)
+    }
+
     /// Goes on with a bio that was [queued](Owned::queue).
     fn work(&self, _ti: &Target, _bio: Owned<Self>, _: MaySleep<'_>) -> Handed {
         kernel::build_error!(VTABLE_DEFAULT_ERROR)
@@ -295,6 +302,15 @@ impl Target {
     pub fn type_name(&self) -> &CStr {
         // SAFETY: By the type invariant; the type and its name outlive the table.
         unsafe { CStr::from_char_ptr((*(*self.as_ptr()).type_).name) }
+    }
+
+    /// Returns the number of the mapped device as `major:minor`.
+    pub fn device_name(&self) -> &CStr {
+        // SAFETY: The table belongs to a mapped device, which is valid as long as it.
+        unsafe {
+            let md = bindings::dm_table_get_md((*self.as_ptr()).table);
+            CStr::from_char_ptr(bindings::dm_device_name(md))
+        }
     }
 
     /// Sends a CHANGE uevent of the mapped device with one variable, `KEY=value`. May sleep.

@@ -13,6 +13,7 @@
 #include "hash.c"
 #include "mempool.c"
 #include "mm.c"
+#include "preempt.c"
 #include "reboot.c"
 #include "spinlock.c"
 #include "workqueue.c"

@@ -14,7 +14,13 @@ use crate::{
     },
     hasher::Hasher,
     options::Options,
+    params,
     prefetch::Prefetch,
+    progress::Progress,
+    statistics::{
+        Count,
+        Statistics, //
+    },
     status::{
         emit_info,
         Table, //
@@ -23,12 +29,12 @@ use crate::{
         self,
         Hashing, //
     },
-    verify::Progress,
     LOG, //
 };
 use core::sync::atomic::AtomicBool;
 use dm::{
     bio::{
+        Batch,
         BlockStatus,
         Decision,
         Handed,
@@ -36,7 +42,11 @@ use dm::{
         Owned, //
     },
     bufio,
-    context::MaySleep,
+    context::{
+        need_resched,
+        Kind,
+        MaySleep, //
+    },
     io,
     log::RateLimit,
     mempool::PagePool,
@@ -69,6 +79,9 @@ use kernel::prelude::*;
 /// The version of the C target whose features these are.
 const VERSION: [u32; 3] = [1, 13, 0];
 
+/// Where the class is in an I/O priority, `IOPRIO_CLASS_SHIFT`.
+const IOPRIO_CLASS_SHIFT: u32 = 13;
+
 /// The environment of the parser, whose types the table is made of.
 pub(crate) type Env = Kernel<'static>;
 
@@ -87,6 +100,7 @@ pub(crate) struct Verity {
     pub(crate) hashes: bufio::Client<HashBlock>,
     pub(crate) queue: OwnedQueue,
     pub(crate) data_device: Device,
+    pub(crate) statistics: Statistics,
     // Cold: only for bad blocks and for the status.
     pub(crate) corruptions: Corruptions,
     pub(crate) io: io::Client,
@@ -174,6 +188,8 @@ impl Operations for Verity {
             workqueue::Flags::MEM_RECLAIM | workqueue::Flags::HIGHPRI | workqueue::Flags::PERCPU;
         let queue = OwnedQueue::new(c"kverityd", flags, token)
             .map_err(with_text(c"Cannot allocate workqueue"))?;
+        let statistics =
+            Statistics::new(ti).map_err(with_text(c"Cannot allocate verity structure"))?;
         Ok(Self {
             geometry,
             hashing,
@@ -181,6 +197,7 @@ impl Operations for Verity {
             hashes,
             queue,
             data_device,
+            statistics,
             corruptions: Corruptions::new(),
             io,
             recheck_pages,
@@ -203,12 +220,28 @@ impl Operations for Verity {
     }
 
     fn complete(&self, _ti: &Target, bio: Owned<Self>) -> Handed {
-        if bio.status().is_ok() {
-            bio.queue(&self.queue)
-        } else {
-            let status = bio.status();
-            self.finish(bio, status)
+        let status = bio.status();
+        if !status.is_ok() {
+            return self.finish(bio, status);
         }
+        if !self.options.try_verify_in_tasklet || !self.suits_softirq(&bio) {
+            return bio.batch_on(&self.queue);
+        }
+        let kind = Kind::current();
+        if bio.expects_company(kind) {
+            return bio.batch_in_softirq();
+        }
+        let (batch, handed) = bio.alone();
+        self.verify_batch(batch, Count::Softirq);
+        handed
+    }
+
+    fn batch(&self, _ti: &Target, bios: Batch<Self>) {
+        let count = match Kind::current() {
+            Kind::Task => Count::Queue,
+            Kind::SoftIrq | Kind::HardIrq => Count::Softirq,
+        };
+        self.verify_batch(bios, count);
     }
 
     fn work(&self, ti: &Target, mut bio: Owned<Self>, token: MaySleep<'_>) -> Handed {
@@ -268,6 +301,24 @@ impl Operations for Verity {
 }
 
 impl Verity {
+    /// Returns whether a bio is to be verified in softirq.
+    #[inline]
+    fn suits_softirq(&self, bio: &Owned<Self>) -> bool {
+        let class = usize::from(bio.priority() >> IOPRIO_CLASS_SHIFT);
+        let small = params::use_bh_bytes
+            .get(class)
+            .is_some_and(|max| bio.bytes() <= max);
+        if !small {
+            self.statistics.add(Count::TooLarge, 1);
+            return false;
+        }
+        if need_resched() {
+            self.statistics.add(Count::Busy, 1);
+            return false;
+        }
+        true
+    }
+
     /// Ends a bio, unless the table says to stop the machine at an I/O error.
     pub(crate) fn finish(&self, mut bio: Owned<Self>, status: BlockStatus) -> Handed {
         if status.is_ok() || !self.stops_at_error(&bio) {

@@ -3,19 +3,24 @@
 //! The verity target: a read-only device whose blocks are checked against a tree of hashes.
 //!
 //! One file for each activity: `table` and `options` parse the table line, `environment` gets for
-//! them what they need, `hash_tree` knows where digests are, `target` answers the core, `verify`
-//! checks what was read, `prefetch` reads hashes ahead, `corruption` does what the table says
-//! about bad blocks, `status` prints.
+//! them what they need, `hash_tree` knows where digests are, `target` answers the core, `walk` goes
+//! from the root digest to a data block, `batch` verifies bios where they complete, `verify` where
+//! it may sleep, `prefetch` reads hashes ahead, `corruption` does what the table says about bad
+//! blocks, `status` and `statistics` print.
 
 #![forbid(unsafe_code)]
 
+mod batch;
 mod corruption;
 mod environment;
 mod hasher;
 mod params;
 mod prefetch;
+mod progress;
+mod statistics;
 mod target;
 mod verify;
+mod walk;
 
 // Files without kernel types are compiled on the host as well, where tests use all of them.
 #[allow(dead_code, unreachable_pub)]

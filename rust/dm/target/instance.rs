@@ -15,6 +15,7 @@ use super::{
 use crate::{
     alloc,
     bindings,
+    bio::Batches,
     context::MaySleep,
     errno, //
 };
@@ -39,17 +40,19 @@ use kernel::{
 /// # Invariants
 ///
 /// `ti` is the valid `struct dm_target` whose `private` points to `self`.
-pub(crate) struct Instance<T> {
+pub(crate) struct Instance<T: Operations> {
     ti: NonNull<bindings::dm_target>,
     users: Arc<Users>,
     jobs: AtomicUsize,
+    // Dropped before the state, which the work of the batches uses.
+    batches: Option<Batches<T>>,
     pub(crate) state: T,
 }
 
 // SAFETY: `ti` is only used for calls that may be made from any thread.
-unsafe impl<T: Send> Send for Instance<T> {}
+unsafe impl<T: Operations> Send for Instance<T> {}
 // SAFETY: As above.
-unsafe impl<T: Sync> Sync for Instance<T> {}
+unsafe impl<T: Operations> Sync for Instance<T> {}
 
 /// How a device is opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -119,8 +122,15 @@ impl<T: Operations> Instance<T> {
         // SAFETY: By the requirements of this function.
         let target = unsafe { Target::from_raw(ti) };
         let no_memory = |_| TableError::new(T::MESSAGES.no_memory, errno::ENOMEM);
-        let memory: KBox<MaybeUninit<Self>> =
+        let mut memory: KBox<MaybeUninit<Self>> =
             alloc::boxed(MaybeUninit::uninit(), GFP_KERNEL).map_err(no_memory)?;
+        let batches = if T::HAS_BATCH {
+            let instance = NonNull::from(&mut *memory).cast();
+            // SAFETY: The batches become part of the instance.
+            Some(unsafe { Batches::new(instance) }.map_err(no_memory)?)
+        } else {
+            None
+        };
         alloc::point().map_err(no_memory)?;
         let users = Arc::new(Users::new(), GFP_KERNEL).map_err(|_| no_memory(ENOMEM))?;
         let construction = Construction {
@@ -135,6 +145,7 @@ impl<T: Operations> Instance<T> {
             ti,
             users,
             jobs: AtomicUsize::new(0),
+            batches,
             state,
         });
         // SAFETY: `ti` is being constructed, and nobody else uses it.
@@ -170,6 +181,11 @@ impl<T: Operations> Instance<T> {
     pub(crate) fn target(&self) -> &Target {
         // SAFETY: By the type invariant, `ti` is valid as long as `self`.
         unsafe { Target::from_raw(self.ti.as_ptr()) }
+    }
+
+    #[inline]
+    pub(crate) fn batches(&self) -> Option<&Batches<T>> {
+        self.batches.as_ref()
     }
 
     /// Announces a job, for which the destructor waits.

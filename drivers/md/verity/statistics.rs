@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a device has done, in debugfs.
+//!
+//! Each table has a file `rdm/verity-<major>:<minor>.<n>` with a line for each counter; `n` tells
+//! the tables of a device apart. The status lines are as in C.
+
+use core::sync::atomic::{
+    AtomicU32,
+    Ordering, //
+};
+use dm::{
+    counters::Counters,
+    debugfs::Attribute,
+    target::Target, //
+};
+use kernel::{
+    fmt,
+    prelude::*, //
+};
+
+/// What is counted.
+#[derive(Clone, Copy)]
+pub(crate) enum Count {
+    /// Bios verified where they completed, or in softirq soon after.
+    Softirq,
+    /// Bios verified on the work queue without sleeping.
+    Queue,
+    /// Bios that were too large for softirq, or of a class that is not verified there.
+    TooLarge,
+    /// Bios that were not verified in softirq since a task waited for the CPU.
+    Busy,
+    /// Bios that went to a worker of their own since a hash block was not cached.
+    Missing,
+    /// Bios that went to a worker of their own since a digest was wrong.
+    Mismatch,
+    /// Data blocks hashed two at a time.
+    Paired,
+    /// Data blocks hashed one at a time.
+    Single,
+}
+
+const NAMES: [&str; 8] = [
+    "softirq",
+    "queue",
+    "not_softirq_size",
+    "not_softirq_busy",
+    "fallback_missing",
+    "fallback_mismatch",
+    "blocks_paired",
+    "blocks_single",
+];
+
+type Values = Counters<{ NAMES.len() }>;
+
+/// The counters of a table.
+pub(crate) struct Statistics(Attribute<Values>);
+
+impl Statistics {
+    /// Makes the counters of a table, and their file. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(ti: &Target) -> Result<Self> {
+        static TABLES: AtomicU32 = AtomicU32::new(0);
+
+        let n = TABLES.fetch_add(1, Ordering::Relaxed);
+        let device = ti.device_name().to_str().unwrap_or_default();
+        let values = Values::new()?;
+        Ok(Self(Attribute::new(
+            fmt!("verity-{}.{}", device, n),
+            values,
+            &print,
+        )?))
+    }
+
+    /// Counts `n` more. Any context.
+    #[inline]
+    pub(crate) fn add(&self, count: Count, n: u64) {
+        if n > 0 {
+            self.0.add(count as usize, n);
+        }
+    }
+}
+
+fn print(values: &Values, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (i, name) in NAMES.iter().enumerate() {
+        writeln!(f, "{} {}", name, values.sum(i))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Bios that wait together.
+//!
+//! Bios that complete on one CPU one after the other are often better handled together: one wake-up
+//! for all of them, and work that is cheaper for two than for one and one. An owned bio that is
+//! [batched](Owned::batch) waits in a list of its CPU; whoever finds the list empty has it
+//! processed, and whatever is in it by then is handed to [`Operations::batch`]. So nothing waits
+//! for company, it only finds it.
+//!
+//! Each CPU has two lists, one that is processed in softirq, one on a queue of the target.
+
+use super::{
+    Handed,
+    Header,
+    Owned, //
+};
+use crate::{
+    alloc,
+    bindings,
+    context::Kind,
+    target::{
+        Instance,
+        Operations, //
+    },
+    workqueue::OwnedQueue, //
+};
+use core::{
+    cell::UnsafeCell,
+    marker::PhantomData,
+    ptr::{
+        self,
+        NonNull, //
+    },
+    sync::atomic::{
+        AtomicPtr,
+        AtomicU32,
+        Ordering, //
+    },
+};
+use kernel::prelude::*;
+
+/// After how many bios on its own a CPU looks again whether company would come.
+const PROBE: u32 = 64;
+
+/// The lists of an instance.
+pub(crate) struct Batches<T: Operations> {
+    cpus: KVec<Cpu<T>>,
+}
+
+/// The lists of a CPU, on cache lines of their own.
+#[repr(C, align(128))]
+struct Cpu<T: Operations> {
+    softirq: Lane<T>,
+    queue: Lane<T>,
+    /// 0 where the last batch had company; else how many bios to go until the next look.
+    alone: AtomicU32,
+}
+
+/// A list and the work that processes it.
+///
+/// # Invariants
+///
+/// `head` is a list of headers, linked by `next`, of bios that nobody else has. `work` was
+/// initialised with [`run`] where the lane is, and `instance` lives as long as it.
+#[repr(C)]
+struct Lane<T: Operations> {
+    work: UnsafeCell<bindings::work_struct>,
+    head: AtomicPtr<Header<T>>,
+    instance: NonNull<Instance<T>>,
+    cpu: *const Cpu<T>,
+}
+
+// SAFETY: The work item is only used by the kernel, the list is atomic.
+unsafe impl<T: Operations> Send for Batches<T> {}
+// SAFETY: As above.
+unsafe impl<T: Operations> Sync for Batches<T> {}
+
+impl<T: Operations> Lane<T> {
+    fn new(instance: NonNull<Instance<T>>) -> Self {
+        Self {
+            work: UnsafeCell::new(pin_init::zeroed()),
+            head: AtomicPtr::new(ptr::null_mut()),
+            instance,
+            cpu: ptr::null(),
+        }
+    }
+
+    /// Adds a bio, and returns whether it is the only one.
+    #[inline]
+    fn push(&self, bio: Owned<T>) -> bool {
+        let header = bio.into_header();
+        let mut head = self.head.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: The header was ours, and is not in the list yet.
+            unsafe { (*header).next = head };
+            match self.head.compare_exchange_weak(
+                head,
+                header,
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return head.is_null(),
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// Takes all bios, the oldest first.
+    fn take(&self) -> Batch<T> {
+        let mut newest = self.head.swap(ptr::null_mut(), Ordering::Acquire);
+        let mut oldest = ptr::null_mut();
+        let mut len = 0;
+        while !newest.is_null() {
+            // SAFETY: By the type invariant, and the list is ours now.
+            let next = unsafe { core::mem::replace(&mut (*newest).next, oldest) };
+            oldest = newest;
+            newest = next;
+            len += 1;
+        }
+        // INVARIANT: The list was ours, in the other order.
+        Batch {
+            next: oldest,
+            len,
+            _bios: PhantomData,
+        }
+    }
+}
+
+impl<T: Operations> Batches<T> {
+    /// Makes the lists of an instance. May sleep.
+    ///
+    /// # Safety
+    ///
+    /// The result must be dropped before `instance` is.
+    pub(crate) unsafe fn new(instance: NonNull<Instance<T>>) -> Result<Self> {
+        alloc::point()?;
+        // SAFETY: The helper has no requirements.
+        let count = unsafe { bindings::rdm_nr_cpu_ids() } as usize;
+        let mut cpus = KVec::with_capacity(count, GFP_KERNEL)?;
+        for _ in 0..count {
+            let cpu = Cpu {
+                softirq: Lane::new(instance),
+                queue: Lane::new(instance),
+                alone: AtomicU32::new(0),
+            };
+            cpus.push(cpu, GFP_KERNEL)?;
+        }
+        for cpu in &mut cpus {
+            let this = ptr::from_ref(&*cpu);
+            for lane in [&mut cpu.softirq, &mut cpu.queue] {
+                lane.cpu = this;
+                // INVARIANT: The vector does not grow any more, so the lane stays where it is.
+                // SAFETY: Nobody uses the work item yet.
+                unsafe { bindings::rdm_init_work(lane.work.get(), Some(run::<T>)) };
+            }
+        }
+        Ok(Self { cpus })
+    }
+
+    /// Returns the lists of the current CPU, or of another that the task was on just now.
+    #[inline]
+    fn here(&self) -> Option<&Cpu<T>> {
+        // SAFETY: The helper has no requirements.
+        self.cpus
+            .get(unsafe { bindings::rdm_raw_smp_processor_id() } as usize)
+    }
+}
+
+impl<T: Operations> Drop for Batches<T> {
+    fn drop(&mut self) {
+        for cpu in &self.cpus {
+            for lane in [&cpu.softirq, &cpu.queue] {
+                // SAFETY: The work item was initialised. No bio is in flight, so it is not queued
+                // again; this waits for the end of one that has just ended its last bio.
+                unsafe { bindings::cancel_work_sync(lane.work.get()) };
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// `work` must be the work item of a lane.
+unsafe extern "C" fn run<T: Operations>(work: *mut bindings::work_struct) {
+    // SAFETY: The work item is the first field of the lane, which lives as long as it is used.
+    let lane = unsafe { &*work.cast::<Lane<T>>() };
+    // SAFETY: By the type invariant.
+    let instance = unsafe { lane.instance.as_ref() };
+    let batch = lane.take();
+    if let Some(cpu) = NonNull::new(lane.cpu.cast_mut()) {
+        // SAFETY: The lists of a CPU live as long as their lanes.
+        let alone = unsafe { &cpu.as_ref().alone };
+        alone.store(if batch.len > 1 { 0 } else { PROBE }, Ordering::Relaxed);
+    }
+    instance.state.batch(instance.target(), batch);
+}
+
+/// Bios that waited together, oldest first. Those that are not taken end with an error.
+///
+/// # Invariants
+///
+/// `next` is a list of `len` headers of bios that nobody else has.
+pub struct Batch<T: Operations> {
+    next: *mut Header<T>,
+    len: usize,
+    _bios: PhantomData<Owned<T>>,
+}
+
+impl<T: Operations> Batch<T> {
+    /// Returns how many bios are left.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns whether no bio is left.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl<T: Operations> Iterator for Batch<T> {
+    type Item = Owned<T>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Owned<T>> {
+        let header = NonNull::new(self.next)?;
+        // SAFETY: By the type invariant.
+        self.next = unsafe { header.as_ref() }.next;
+        self.len = self.len.saturating_sub(1);
+        // INVARIANT: Nobody else has the bio, and it is no longer in the list.
+        Some(Owned { header })
+    }
+}
+
+impl<T: Operations> Drop for Batch<T> {
+    fn drop(&mut self) {
+        for bio in self {
+            drop(bio);
+        }
+    }
+}
+
+impl<T: Operations> Owned<T> {
+    /// Makes a batch of the bio alone, to be handled at once.
+    #[inline]
+    pub fn alone(self) -> (Batch<T>, Handed) {
+        let header = self.into_header();
+        // SAFETY: The header was ours.
+        unsafe { (*header).next = ptr::null_mut() };
+        // INVARIANT: The list is of the one bio.
+        let batch = Batch {
+            next: header,
+            len: 1,
+            _bios: PhantomData,
+        };
+        (batch, Handed(()))
+    }
+
+    /// Has the bio processed in softirq, together with others of this CPU. Any context.
+    #[inline]
+    pub fn batch_in_softirq(self) -> Handed {
+        // SAFETY: The queue is the kernel's and lives for ever.
+        let queue = unsafe { bindings::system_bh_wq };
+        self.batch(queue, |cpu| &cpu.softirq)
+    }
+
+    /// Has the bio processed on `queue`, together with others of this CPU. Any context.
+    #[inline]
+    pub fn batch_on(self, queue: &OwnedQueue) -> Handed {
+        self.batch(queue.as_ptr(), |cpu| &cpu.queue)
+    }
+
+    /// Returns whether company may come if this bio is batched. Any context.
+    ///
+    /// In softirq and hard-irq context completions come in groups. In a task, where a device
+    /// completes bios as they are submitted, that shows only if one is made to wait: the result is
+    /// that of the last batch, or, now and then, a trial.
+    #[inline]
+    pub fn expects_company(&self, kind: Kind) -> bool {
+        if kind != Kind::Task {
+            return true;
+        }
+        let Some(cpu) = self.batches().and_then(Batches::here) else {
+            return false;
+        };
+        let alone = cpu.alone.load(Ordering::Relaxed);
+        cpu.alone.store(alone.saturating_sub(1), Ordering::Relaxed);
+        alone <= 1
+    }
+
+    #[inline]
+    fn batches(&self) -> Option<&Batches<T>> {
+        // SAFETY: By the type invariant, the instance lives as long as the bio.
+        unsafe { self.header().instance.as_ref() }.batches()
+    }
+
+    #[inline]
+    fn batch(
+        self,
+        queue: *mut bindings::workqueue_struct,
+        lane: impl FnOnce(&Cpu<T>) -> &Lane<T>,
+    ) -> Handed {
+        // SAFETY: By the type invariant, the instance lives as long as the bio. It lives longer
+        // than this function, too, since it waits for the work of its lists.
+        let instance = unsafe { self.header().instance.as_ref() };
+        let Some(cpu) = instance.batches().and_then(Batches::here) else {
+            let (batch, handed) = self.alone();
+            instance.state.batch(instance.target(), batch);
+            return handed;
+        };
+        let lane = lane(cpu);
+        let work = lane.work.get();
+        if lane.push(self) {
+            // SAFETY: The work item was initialised, and the bio keeps the instance alive until
+            // the work has taken it.
+            unsafe { bindings::queue_work(queue, work) };
+        }
+        Handed(())
+    }
+}

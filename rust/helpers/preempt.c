@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/cpumask.h>
+
+__rust_helper int rust_helper_rdm_context(void)
+{
+	if (in_hardirq() || irqs_disabled())
+		return 2;
+	return in_softirq() ? 1 : 0;
+}
+
+__rust_helper bool rust_helper_rdm_need_resched(void)
+{
+	return need_resched();
+}
+
+__rust_helper unsigned int rust_helper_rdm_raw_smp_processor_id(void)
+{
+	return raw_smp_processor_id();
+}
+
+__rust_helper unsigned int rust_helper_rdm_nr_cpu_ids(void)
+{
+	return nr_cpu_ids;
+}
