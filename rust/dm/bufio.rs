@@ -1,68 +1,99 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Stub.
-#![allow(missing_docs)]
-use crate::{alloc, context::MaySleep, io, target::device::Device};
-use core::marker::PhantomData;
-use kernel::prelude::*;
-pub struct Client<A> {
-    dev: Device,
-    io: io::Client,
-    size: u32,
-    _a: PhantomData<A>,
-}
-pub struct Sleepable<'a, A> {
-    c: &'a Client<A>,
-    ms: MaySleep<'a>,
-}
-pub struct Buffer<'a, A> {
-    data: KVVec<u8>,
-    aux: A,
-    _p: PhantomData<&'a ()>,
-}
-unsafe impl<A> Send for Client<A> {}
-unsafe impl<A> Sync for Client<A> {}
-impl<A: Default> Client<A> {
-    pub fn new(dev: &Device, size: u32, _r: u32, ms: MaySleep<'_>) -> Result<Self> {
-        Ok(Self {
-            dev: dev.clone(),
-            io: io::Client::new(ms)?,
-            size,
-            _a: PhantomData,
-        })
-    }
-    pub fn get(&self, _b: u64) -> Option<Buffer<'_, A>> {
-        None
-    }
-    pub fn device_blocks(&self) -> u64 {
-        self.dev.sectors() * 512 / u64::from(self.size)
-    }
-    pub fn sleepable<'a>(&'a self, ms: MaySleep<'a>) -> Sleepable<'a, A> {
-        Sleepable { c: self, ms }
-    }
-}
-impl<'a, A: Default> Sleepable<'a, A> {
-    pub fn read(&self, b: u64, _p: u16) -> Result<Buffer<'a, A>> {
-        let mut data = alloc::zeroed::<u8>(self.c.size as usize, GFP_KERNEL)?;
-        self.c.io.read(
-            &self.c.dev,
-            b * u64::from(self.c.size / 512),
-            &mut data,
-            self.ms,
-        )?;
-        Ok(Buffer {
-            data,
-            aux: A::default(),
-            _p: PhantomData,
-        })
-    }
-    pub fn prefetch(&self, _f: u64, _c: u64, _p: u16) {}
-    pub fn reset(&self) {}
-}
-impl<A> Buffer<'_, A> {
-    pub fn data(&self) -> &[u8] {
-        &self.data
-    }
-    pub fn aux(&self) -> &A {
-        &self.aux
-    }
-}
+
+//! A cache of the blocks of a device, for metadata.
+//!
+//! A [`Client`] caches blocks of one size of one device, each with typed data of the user. All
+//! clients share one limit and are evicted from by age; see [`limit`] for the parameters.
+//!
+//! # Contexts
+//!
+//! [`Client::get`] finds a block that is in the cache. It takes no lock and waits for nothing, as
+//! does the release of a buffer, so that completions can use both in softirq, whatever the
+//! client. All that reads, allocates or waits is in [`Sleepable`], for which one needs a token
+//! that only process context has. So there is no kind of client that cannot sleep: there are
+//! contexts that cannot.
+//!
+//! # Promises
+//!
+//! - A missing block is read once, however many want it. Neighbours are read with one bio.
+//! - An error is reported to those who wait for that block, and forgotten. A neighbour of a bad
+//!   block is not hurt by it.
+//! - The caches together stay within the limit at all times, except for what they have in
+//!   reserve. A client makes progress without any memory if it has at least one buffer in
+//!   reserve, provided that one thread holds up to as many blocks as are in reserve, and all
+//!   others one; those who only [`get`](Client::get) blocks may hold as many as they like.
+//! - Neither a lock that reclaim needs nor one that a hit needs is held while anything is
+//!   allocated or read.
+//!
+//! # How it works
+//!
+//! - `state`: one atomic word per buffer, with the protocol of finding, filling, and evicting.
+//! - `index`: the hash table from blocks to buffers, read under RCU.
+//! - `cache`: the buffers of a client, its lock, its reserves, and its clock: buffers are evicted
+//!   in the order in which they came or were found used, and a hit only sets a bit.
+//! - `fetch`, `io`: reading. `produce`: filling without reading. `memory`, `obtain`: allocation.
+//!   `evict`: the opposite. `wait`: waiting.
+//! - `limit`, `registry`: what all clients share.
+//!
+//! # What comes later
+//!
+//! Nobody writes the data of a buffer that others can see; that is what makes [`Buffer::data`]
+//! sound. Writers will get a handle to a *range* of a buffer, which need not have been read. The
+//! buffer records the ranges that are valid (one bit per sector, in its object), and the state
+//! tells that it is valid in part only; reading the rest, or writing it out, fills the gaps
+//! first. A range that is handed to a writer is no longer handed out as `&[u8]`.
+//!
+//! # Examples
+//!
+//! ```ignore
+//! #[derive(Default)]
+//! struct Hash {
+//!     verified: AtomicBool,
+//! }
+//!
+//! let client = Client::<Hash>::new(&device, 4096, 1, token)?;
+//!
+//! // In softirq:
+//! if let Some(hash) = client.get(7) {
+//!     check(hash.data(), hash.aux());
+//! }
+//!
+//! // On a work queue:
+//! let hash = client.sleepable(token).read_around(7, 0..64, bio.priority())?;
+//! ```
+
+mod atomic;
+mod buffer;
+mod cache;
+mod client;
+mod evict;
+mod fetch;
+mod index;
+mod io;
+mod limit;
+mod list;
+mod memory;
+mod obtain;
+mod produce;
+mod registry;
+mod state;
+mod wait;
+
+pub use buffer::{
+    Buffer,
+    NewBuffer, //
+};
+pub use client::{
+    Client,
+    Sleepable, //
+};
+pub(crate) use registry::Registration;
+
+/// Data that goes with each block in the cache.
+///
+/// It starts as its default whenever a buffer gets a block, and is forgotten, not dropped, with
+/// the block; a type that needs to be dropped is refused at build time. Eight bytes cost nothing,
+/// since they fit into what a buffer takes anyway.
+pub trait Aux: Default + Send + Sync + 'static {}
+
+impl<T: Default + Send + Sync + 'static> Aux for T {}

@@ -31,12 +31,16 @@ module! {
     license: "GPL",
 }
 
-struct RdmModule;
+struct RdmModule {
+    _bufio: bufio::Registration,
+}
 
 impl kernel::Module for RdmModule {
     fn init(_module: &'static ThisModule) -> Result<Self> {
+        // SAFETY: This runs once.
+        let bufio = unsafe { bufio::Registration::new() }?;
         debugfs::create();
-        Ok(RdmModule)
+        Ok(RdmModule { _bufio: bufio })
     }
 }
 

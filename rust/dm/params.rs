@@ -101,6 +101,48 @@ scalar!(
     /// An `unsigned long`.
     UlongParam, AtomicUsize, usize, param_ops_ulong
 );
+impl UlongParam {
+    /// Adds to the value, wrapping. Any context.
+    pub fn add(&self, n: usize) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// Subtracts from the value, wrapping. Any context.
+    pub fn sub(&self, n: usize) {
+        self.0.fetch_sub(n, Ordering::Relaxed);
+    }
+
+    /// Adds to the value unless it would exceed `max`, and returns whether it did. Any context.
+    pub fn try_add(&self, n: usize, max: usize) -> bool {
+        self.0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| {
+                now.checked_add(n).filter(|sum| *sum <= max)
+            })
+            .is_ok()
+    }
+
+    /// Replaces the value by `n` if that is greater. Any context.
+    pub fn raise(&self, n: usize) {
+        if self.get() < n {
+            self.0.fetch_max(n, Ordering::Relaxed);
+        }
+    }
+
+    /// Replaces the value by `n` if it is 0, and returns the value. Any context.
+    pub fn get_or_set(&self, n: usize) -> usize {
+        match self.get() {
+            0 => match self
+                .0
+                .compare_exchange(0, n, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => n,
+                Err(now) => now,
+            },
+            now => now,
+        }
+    }
+}
+
 scalar!(
     /// A `bool`.
     BoolParam, AtomicBool, bool, param_ops_bool

@@ -27,9 +27,3 @@ __rust_helper unsigned int rust_helper_bdev_physical_block_size(struct block_dev
 {
 	return bdev_physical_block_size(bdev);
 }
-
-__rust_helper struct bio *rust_helper_bio_alloc_bioset(struct block_device *bdev, unsigned short nr_vecs,
-						       blk_opf_t opf, gfp_t gfp, struct bio_set *bs)
-{
-	return bio_alloc_bioset(bdev, nr_vecs, opf, gfp, bs);
-}

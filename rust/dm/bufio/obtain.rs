@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Finding memory for a buffer, or for a leaf of the index.
+//!
+//! First what is free, then what can be reclaimed without I/O, then the reserve, then another
+//! buffer of the client; and if all that fails, waiting for one to be released. The memory of all
+//! clients together stays within the [limit](super::limit), for which buffers of any client may
+//! have to go.
+
+use super::{
+    atomic::Ordering,
+    cache::{
+        Cache,
+        Inner, //
+    },
+    limit,
+    memory::{
+        allocate_leaf,
+        free_leaf,
+        Effort,
+        Leaf,
+        Owned, //
+    },
+    registry,
+    wait, //
+};
+use crate::context::MaySleep;
+use core::ptr::NonNull;
+
+impl Cache {
+    /// Puts a leaf into the reserve if that needs one, else frees it.
+    pub(super) fn keep_leaf(&self, inner: &mut Inner, leaf: NonNull<Leaf>) {
+        let kept =
+            inner.leaves.len() < self.reserved && inner.leaves.push_within_capacity(leaf).is_ok();
+        if !kept {
+            // SAFETY: It is out of the index, and nobody else has it.
+            unsafe { free_leaf(leaf) };
+        }
+    }
+
+    /// Gives back a leaf that is not needed.
+    pub(super) fn give_leaf(&self, leaf: NonNull<Leaf>) {
+        self.keep_leaf(&mut self.lock(), leaf);
+    }
+
+    /// Allocates a buffer whose bytes were charged.
+    pub(super) fn allocate(&self, effort: Effort) -> Option<Owned> {
+        match self.shape.allocate(effort) {
+            Ok(buffer) => {
+                self.total.fetch_add(1, Ordering::Relaxed);
+                Some(buffer)
+            }
+            Err(_) => {
+                limit::discharge(self.shape.footprint.get());
+                None
+            }
+        }
+    }
+
+    /// Charges the bytes of a buffer, for which others may have to go. A client that has no
+    /// buffer at all gets one in any case. May sleep, but not for I/O.
+    fn charge(&self) -> bool {
+        let bytes = self.shape.footprint.get();
+        if limit::try_charge(bytes) {
+            return true;
+        }
+        registry::make_room(bytes);
+        if limit::try_charge(bytes) {
+            return true;
+        }
+        let first = self.total.load(Ordering::Relaxed) == 0;
+        if first {
+            limit::charge(bytes);
+        }
+        first
+    }
+
+    /// Finds memory for a buffer without waiting for it.
+    pub(super) fn obtain_now(&self) -> Option<Owned> {
+        match self.charge() {
+            true => self.allocate(Effort::NoWait),
+            false => None,
+        }
+    }
+
+    /// Finds memory for a buffer: what can be reclaimed, the reserve, another buffer. Waits for
+    /// one to be released if nothing helps.
+    pub(super) fn obtain(&self, token: MaySleep<'_>) -> Owned {
+        loop {
+            wait::announce();
+            if self.charge() {
+                if let Some(buffer) = self.allocate(Effort::NoIo) {
+                    return buffer;
+                }
+            }
+            if let Some(buffer) = self.take_reserve().or_else(|| self.steal()) {
+                return buffer;
+            }
+            wait::until_released(token);
+        }
+    }
+
+    fn take_reserve(&self) -> Option<Owned> {
+        let head = self.lock().reserve.pop_front()?;
+        // SAFETY: Buffers in the reserve are owned, and it was just taken out.
+        Some(unsafe { Owned::from_raw(head) })
+    }
+
+    /// Finds memory for a leaf without waiting for it.
+    pub(super) fn obtain_leaf_now(&self) -> Option<NonNull<Leaf>> {
+        allocate_leaf(Effort::NoWait).ok()
+    }
+
+    /// Finds memory for a leaf. Waits until a leaf has no buffers any more if nothing helps.
+    pub(super) fn obtain_leaf(&self, token: MaySleep<'_>) -> NonNull<Leaf> {
+        loop {
+            wait::announce();
+            if let Ok(leaf) = allocate_leaf(Effort::NoIo) {
+                return leaf;
+            }
+            if let Some(leaf) = self.lock().leaves.pop() {
+                return leaf;
+            }
+            match self.steal() {
+                Some(buffer) => self.give(buffer),
+                None => wait::until_released(token),
+            }
+        }
+    }
+}

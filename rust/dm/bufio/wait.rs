@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Waiting for a buffer to be filled, and for buffers to be released.
+//!
+//! Both use the kernel's table of queues that are found by address, so a buffer has no queue of
+//! its own, and waking up touches nothing of a buffer that may be gone already.
+//!
+//! C header: [`include/linux/wait_bit.h`](srctree/include/linux/wait_bit.h)
+
+use super::{
+    atomic::{
+        AtomicUsize,
+        Ordering, //
+    },
+    state::{
+        Snapshot,
+        State,
+        BUSY_BIT, //
+    },
+};
+use crate::{
+    bindings,
+    context::MaySleep, //
+};
+use core::sync::atomic::fence;
+use kernel::{
+    ffi::c_ulong,
+    time::msecs_to_jiffies, //
+};
+
+/// How long to wait for a release. Memory may also come back without one.
+const RELEASE_MS: u32 = 100;
+
+/// Not 0 while somebody waits for a release. Buffers of all clients count, since they share
+/// the memory.
+static WAITING: AtomicUsize = AtomicUsize::new(0);
+
+/// The only bit of [`WAITING`].
+const WAITING_BIT: u32 = 0;
+
+/// Waits until a buffer is not busy, and returns its state. The caller has a reference.
+pub(super) fn until_filled(state: &State, _: MaySleep<'_>) -> Snapshot {
+    loop {
+        let now = state.load();
+        if !now.is_busy() {
+            return now;
+        }
+        // SAFETY: The word is valid as the caller has a reference.
+        unsafe {
+            bindings::out_of_line_wait_on_bit(
+                state.as_ptr().cast_mut().cast(),
+                BUSY_BIT as i32,
+                Some(bindings::bit_wait_io),
+                bindings::TASK_UNINTERRUPTIBLE,
+            )
+        };
+    }
+}
+
+/// Wakes up those who wait until a buffer is filled. Any context. The buffer may be gone.
+pub(super) fn filled(state: *const State) {
+    fence(Ordering::SeqCst);
+    // SAFETY: The address is compared with those that others wait for, not accessed.
+    unsafe { bindings::wake_up_bit(state.cast_mut().cast(), BUSY_BIT as i32) };
+}
+
+/// Announces the wish for a buffer. To be called before looking for one.
+pub(super) fn announce() {
+    WAITING.fetch_or(1 << WAITING_BIT, Ordering::SeqCst);
+}
+
+/// Waits for a release since [`announce`] was called, though not for ever.
+pub(super) fn until_released(_: MaySleep<'_>) {
+    let timeout: c_ulong = msecs_to_jiffies(RELEASE_MS);
+    // SAFETY: The word is static.
+    unsafe {
+        bindings::out_of_line_wait_on_bit_timeout(
+            (&raw const WAITING).cast_mut().cast(),
+            WAITING_BIT as i32,
+            Some(bindings::bit_wait_timeout),
+            bindings::TASK_UNINTERRUPTIBLE,
+            timeout,
+        )
+    };
+}
+
+/// Tells those who wait that a buffer was released. Any context.
+#[inline]
+pub(super) fn released() {
+    if WAITING.load(Ordering::SeqCst) != 0 {
+        wake_waiting();
+    }
+}
+
+#[cold]
+fn wake_waiting() {
+    WAITING.fetch_and(!(1 << WAITING_BIT), Ordering::SeqCst);
+    fence(Ordering::SeqCst);
+    // SAFETY: The word is static.
+    unsafe { bindings::wake_up_bit((&raw const WAITING).cast_mut().cast(), WAITING_BIT as i32) };
+}
