@@ -23,7 +23,7 @@ endif
 in-root := scripts/in-root
 build := $(in-root) scripts/build-modules $(kdir)
 
-.PHONY: all modules modules-fail prepare update run check check-quick check-long shell bench
+.PHONY: all modules modules-fail prepare update run check check-quick check-long shell bench profile
 .PHONY: install format lint doc clean distclean help
 
 all: modules
@@ -49,6 +49,14 @@ check: modules modules-fail ## all tests, one summary line
 
 check-long: modules modules-fail ## the tests, with the long versions of the stress tests
 	scripts/check --long
+
+bench: modules ## C and Rust side by side: WORKLOAD= IMPL= REPEAT= JSON= COMPARE= PLOT=
+	tools/bench/run --bench $(or $(BENCH),verity) $(if $(WORKLOAD),--workload '$(WORKLOAD)') \
+		$(if $(IMPL),--impl $(IMPL)) $(if $(REPEAT),--repeat $(REPEAT)) $(if $(JSON),--json '$(JSON)') \
+		$(if $(COMPARE),--compare '$(COMPARE)') $(if $(PLOT),--plot '$(PLOT)')
+
+profile: modules ## instructions by function of one workload: WORKLOAD= IMPL= LINES_SHOWN=
+	tools/bench/profile --workload '$(WORKLOAD)' $(if $(IMPL),--impl $(IMPL)) $(if $(LINES_SHOWN),--lines $(LINES_SHOWN))
 
 shell: modules ## a root shell in the VM with the modules loaded
 	scripts/vm shell

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Block devices of the VM, and fio on them."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+NULLB = "/sys/kernel/config/nullb"
+MIB = 1 << 20
+
+
+def sh(*argv, text=None):
+    r = subprocess.run(argv, input=text, capture_output=True, text=True)
+    if r.returncode:
+        sys.exit(f"bench: {' '.join(argv)}: status {r.returncode}: {r.stderr.strip() or r.stdout.strip()}")
+    return r.stdout
+
+
+def read(path):
+    with open(path) as f:
+        return f.read().strip()
+
+
+def write(path, value):
+    with open(path, "w") as f:
+        f.write(str(value))
+
+
+def running(what):
+    """Says what takes time now."""
+    print("running:", what, flush=True)
+
+
+def ramdisks(*sizes):
+    """Ramdisks of at least these sizes."""
+    if not os.path.exists("/dev/ram0"):
+        sh("modprobe", "brd", f"rd_nr={len(sizes)}", f"rd_size={max(sizes) >> 10}")
+    return [f"/dev/ram{i}" for i in range(len(sizes))]
+
+
+def null_device(name, size, latency_ns=0):
+    """A device that counts its requests, is empty at first, and needs that long for each."""
+    if not os.path.isdir(NULLB):
+        sh("modprobe", "null_blk", "nr_devices=0")
+        if not os.path.isdir(NULLB):
+            sh("mount", "-t", "configfs", "configfs", "/sys/kernel/config")
+    directory = f"{NULLB}/{name}"
+    os.mkdir(directory)
+    settings = {"size": size // MIB, "memory_backed": 1, "blocksize": 512, "submit_queues": 1,
+                "irqmode": 2 if latency_ns else 0, "completion_nsec": latency_ns or 1}
+    for key, value in settings.items():
+        write(f"{directory}/{key}", value)
+    write(f"{directory}/power", 1)
+    names = [f"/dev/{name}", f"/dev/nullb{read(f'{directory}/index')}"]
+    return next(n for n in names if os.path.exists(n))
+
+
+def remove_null_device(name):
+    write(f"{NULLB}/{name}/power", 0)
+    os.rmdir(f"{NULLB}/{name}")
+
+
+def reads(device):
+    """Completed read requests and sectors of a device."""
+    fields = read(f"/sys/class/block/{os.path.basename(device)}/stat").split()
+    return int(fields[0]), int(fields[2])
+
+
+def fill(device, size):
+    """Writes what cannot be compressed or merged, and is the same in each boot."""
+    generator = subprocess.Popen(
+        ["openssl", "enc", "-aes-128-ctr", "-K", "00" * 16, "-iv", "00" * 16, "-in", "/dev/zero"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    dd = subprocess.run(["dd", f"of={device}", "bs=1M", f"count={size // MIB}", "iflag=fullblock", "status=none"],
+                        stdin=generator.stdout)
+    generator.kill()
+    generator.wait()
+    if dd.returncode:
+        sys.exit(f"bench: {device} could not be filled")
+
+
+def fio(shape, device, ios=None):
+    """Mean time of a request in µs, as if one followed the other."""
+    out = sh("fio", *shape.arguments(device, ios))
+    # Notes of fio may precede the object.
+    job = json.loads(re.sub(r"\A[^{]*", "", out))["jobs"][0]
+    if job["error"] or job["read"]["total_ios"] != (ios or shape.ios) * shape.jobs:
+        sys.exit(f"bench: fio on {device}: error {job['error']}, {job['read']['total_ios']} requests")
+    return job["read"]["lat_ns"]["mean"] / 1000 / (shape.depth * shape.jobs)

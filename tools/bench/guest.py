@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Runs in the VM: prepares devices, lets fio read them, and reports raw figures.
+
+Each figure is a line "bench: " and a JSON object on standard output.
+"""
+
+import argparse
+import json
+import sys
+
+import marks
+import verity
+import workloads
+
+
+def options():
+    p = argparse.ArgumentParser()
+    p.add_argument("--bench", default="verity", choices=workloads.BENCHES)
+    p.add_argument("--workload", help="pattern of the workloads to run (default: all)")
+    p.add_argument("--impl", required=True, choices=("c", "rust"))
+    p.add_argument("--profile", action="store_true", help="run one workload between marks for the plugin")
+    return p.parse_args()
+
+
+def main():
+    o = options()
+    selected = workloads.select(o.bench, o.workload)
+    if not selected:
+        sys.exit(f"bench: no workload is named {o.workload}")
+    if o.profile:
+        verity.profile(selected[0])
+        marks.symbols()
+        return
+
+    def report(workload, method, value, unit, impl=o.impl):
+        line = {"workload": workload, "impl": impl, "method": method, "value": value, "unit": unit}
+        print("bench:", json.dumps(line), flush=True)
+
+    verity.run(selected, report)
+
+
+main()

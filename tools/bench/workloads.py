@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The workloads of the bench: what fio does, on what device, and how the result is named."""
+
+import dataclasses
+import fnmatch
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """How fio reads. All shapes are direct I/O of a fixed number of requests."""
+
+    rw: str
+    bs: int
+    ios: int  # per job
+    engine: str = "psync"
+    depth: int = 1
+    jobs: int = 1
+
+    def arguments(self, device, ios=None):
+        return [
+            f"--filename={device}", f"--rw={self.rw}", f"--bs={self.bs}", f"--ioengine={self.engine}",
+            f"--iodepth={self.depth}", f"--numjobs={self.jobs}", f"--number_ios={ios or self.ios}",
+            # Offsets are the same in each run; no map of blocks already read is kept.
+            "--randrepeat=1", "--norandommap",
+            "--name=bench", "--direct=1", "--thread", "--group_reporting", "--disk_util=0",
+            "--clat_percentiles=0", "--output-format=json",
+        ]
+
+
+SHAPES = {
+    "randread4k-psync": Shape("randread", 4096, 6000),
+    "randread4k-uring32": Shape("randread", 4096, 8000, engine="io_uring", depth=32),
+    "randread4k-4jobs": Shape("randread", 4096, 2500, jobs=4),
+    "read128k": Shape("read", 131072, 500),
+    "cold-read128k": Shape("read", 131072, 2048),
+    "cold-randread4k": Shape("randread", 4096, 2000),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    name: str
+    kind: str  # hot, cold or memory
+    shape: str
+    softirq: bool
+
+
+def _verity():
+    modes = {"softirq": True, "workqueue": False}
+    for shape in ("randread4k-psync", "randread4k-uring32"):
+        for mode, softirq in modes.items():
+            yield Workload(f"verity-{shape}-{mode}", "hot", shape, softirq)
+    yield Workload("verity-randread4k-4jobs-softirq", "hot", "randread4k-4jobs", True)
+    for mode, softirq in modes.items():
+        yield Workload(f"verity-read128k-{mode}", "hot", "read128k", softirq)
+    for shape in ("cold-read128k", "cold-randread4k"):
+        yield Workload(f"verity-{shape}", "cold", shape, False)
+    for mode, softirq in modes.items():
+        yield Workload(f"verity-memory-{mode}", "memory", "", softirq)
+
+
+BENCHES = {"verity": tuple(_verity())}
+
+
+def select(bench, pattern=None):
+    """The workloads of a bench with names like the pattern."""
+    return [w for w in BENCHES[bench] if not pattern or fnmatch.fnmatch(w.name, pattern)]
