@@ -10,28 +10,40 @@ RDM_CACHE=${RDM_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/rdm}
 RDM_SUITE=trixie
 RDM_SERIES=7.3
 RDM_ROOT=$RDM_CACHE/root
-export RDM_TOP RDM_CACHE RDM_SUITE RDM_SERIES RDM_ROOT
+# The kernel tree as the Debian tree sees it.
+RDM_KDIR=/cache/kernel-${FLAVOUR:-cloud}/source
+[ -z "${KDIR:-}" ] || RDM_KDIR=/kdir
+export RDM_TOP RDM_CACHE RDM_SUITE RDM_SERIES RDM_ROOT RDM_KDIR
 
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 die() { printf 'rdm: error: %s\n' "$*" >&2; exit 1; }
 
+last_line() { # log
+    tail -c 400 "$1" | tr '\r' '\n' | grep -v '^[[:space:]]*$' | tail -n 1 | cut -c1-90
+}
+
 # Runs a long command with its output in a log file. A line about every ten
-# seconds shows how far it is; a failure shows the end of the log.
+# seconds shows how far it is; a failure shows the end of the log. An interrupt
+# ends the command and all it started.
 long_step() { # title, log name, command...
     local title=$1 log=$RDM_CACHE/logs/$2.log start=$SECONDS pid beat=0
     shift 2
     mkdir -p "$RDM_CACHE/logs"
     say "$title"
+    set -m
     "$@" >"$log" 2>&1 </dev/null &
     pid=$!
+    set +m
+    # shellcheck disable=SC2064
+    trap "kill -- -$pid 2>/dev/null; die 'interrupted; the next run goes on from here'" INT TERM HUP
     while kill -0 "$pid" 2>/dev/null; do
         sleep 1
         beat=$((beat + 1))
         if [ $((beat % 10)) = 0 ]; then
-            printf '    %4d s  %s\n' $((SECONDS - start)) \
-                "$(tail -c 400 "$log" | tr '\r' '\n' | grep -v '^[[:space:]]*$' | tail -n 1 | cut -c1-90)" >&2
+            printf '    %4d s  %s\n' $((SECONDS - start)) "$(last_line "$log")" >&2
         fi
     done
+    trap - INT TERM HUP
     if ! wait "$pid"; then
         tail -n 15 "$log" | sed 's/^/    /' >&2
         die "$title: failed (the whole log is in $log)"
