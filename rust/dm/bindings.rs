@@ -4,7 +4,9 @@
 
 #![allow(
     clippy::all,
+    clippy::arithmetic_side_effects,
     clippy::cast_lossless,
+    clippy::indexing_slicing,
     clippy::ptr_as_ptr,
     clippy::ref_as_ptr,
     clippy::undocumented_unsafe_blocks,

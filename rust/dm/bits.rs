@@ -55,12 +55,13 @@ impl AtomicBits {
 
     #[inline]
     fn word(&self, bit: u64) -> Option<&AtomicU64> {
-        let word = usize::try_from(bit / u64::from(BITS)).ok()?;
+        let word = usize::try_from(bit >> BITS.trailing_zeros()).ok()?;
         Some(&self.words.get(word)?.0)
     }
 
     #[inline]
     fn mask(bit: u64) -> u64 {
-        1 << (bit % u64::from(BITS))
+        // The shift is by what `bit` is modulo the bits of a word.
+        1_u64.wrapping_shl(bit as u32)
     }
 }

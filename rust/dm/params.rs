@@ -158,10 +158,10 @@ impl<const N: usize> UintArrayParam<N> {
     /// Creates the parameter with its defaults.
     pub const fn new(defaults: [u32; N]) -> Self {
         let mut values = [const { AtomicU32::new(0) }; N];
-        let mut i = 0;
-        while i < N {
-            values[i] = AtomicU32::new(defaults[i]);
-            i += 1;
+        let (mut to, mut from): (&mut [_], &[_]) = (&mut values, &defaults);
+        while let ([value, to_rest @ ..], [default, from_rest @ ..]) = (to, from) {
+            *value = AtomicU32::new(*default);
+            (to, from) = (to_rest, from_rest);
         }
         Self(values)
     }
@@ -242,6 +242,8 @@ impl KernelParam {
 /// Defines a module parameter with a file in `/sys/module/<module>/parameters`.
 ///
 /// The doc comment is what `modinfo` shows. See [the module](crate::params) for an example.
+// The parameter is of the module that uses the macro.
+#[allow(clippy::crate_in_macro_def)]
 #[macro_export]
 macro_rules! module_param {
     (

@@ -27,13 +27,13 @@ pub struct Flags(u32);
 
 impl Flags {
     /// The queue has a rescuer thread and so makes progress without memory.
-    pub const MEM_RECLAIM: Self = Self(bindings::RDM_WQ_MEM_RECLAIM as u32);
+    pub const MEM_RECLAIM: Self = Self(bindings::RDM_WQ_MEM_RECLAIM);
     /// The workers have a high priority.
-    pub const HIGHPRI: Self = Self(bindings::RDM_WQ_HIGHPRI as u32);
+    pub const HIGHPRI: Self = Self(bindings::RDM_WQ_HIGHPRI);
     /// Work runs on the CPU that queued it.
-    pub const PERCPU: Self = Self(bindings::RDM_WQ_PERCPU as u32);
+    pub const PERCPU: Self = Self(bindings::RDM_WQ_PERCPU);
     /// Work runs on any CPU.
-    pub const UNBOUND: Self = Self(bindings::RDM_WQ_UNBOUND as u32);
+    pub const UNBOUND: Self = Self(bindings::RDM_WQ_UNBOUND);
 }
 
 impl BitOr for Flags {

@@ -18,7 +18,8 @@ __rust_helper unsigned int rust_helper_crypto_shash_statesize(struct crypto_shas
 	return crypto_shash_statesize(tfm);
 }
 
-__rust_helper int rust_helper_crypto_shash_update(struct shash_desc *desc, const u8 *data, unsigned int len)
+__rust_helper int rust_helper_crypto_shash_update(struct shash_desc *desc, const u8 *data,
+						    unsigned int len)
 {
 	return crypto_shash_update(desc, data, len);
 }

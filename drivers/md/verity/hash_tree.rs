@@ -133,7 +133,7 @@ impl BlockSize {
 
     /// The whole blocks in so many sectors.
     #[inline]
-    pub const fn from_sectors(self, sectors: u64) -> u64 {
+    pub const fn blocks_in(self, sectors: u64) -> u64 {
         sectors.wrapping_shr(self.sector_bits())
     }
 }
@@ -457,9 +457,9 @@ impl Geometry {
             return Err(UNALIGNED_IO);
         }
         match sector.checked_add(count) {
-            Some(end) if size.from_sectors(end) <= self.sizes.data_blocks => Ok(Blocks {
-                first: size.from_sectors(sector),
-                count: size.from_sectors(count),
+            Some(end) if size.blocks_in(end) <= self.sizes.data_blocks => Ok(Blocks {
+                first: size.blocks_in(sector),
+                count: size.blocks_in(count),
             }),
             _ => Err(OUT_OF_RANGE),
         }

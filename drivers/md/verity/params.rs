@@ -9,13 +9,14 @@ use dm::params::{
 };
 
 dm::module_param! {
-    /// The bytes of data whose leaf hash blocks are read ahead together; 0 reads only what is needed
+    /// Bytes of data whose leaf hash blocks are read ahead together; 0 reads only what is needed
     pub(crate) static prefetch_cluster: UintParam = UintParam::new(262144), 0o644;
 }
 
 dm::module_param! {
-    /// The largest read in bytes that is verified in softirq, for each I/O class: none, rt, be, idle
-    pub(crate) static use_bh_bytes: UintArrayParam<4> = UintArrayParam::new([8192, 8192, 8192, 0]), 0o644;
+    /// Largest read in bytes that is verified in softirq, by I/O class: none, rt, be, idle
+    pub(crate) static use_bh_bytes: UintArrayParam<4> =
+        UintArrayParam::new([8192, 8192, 8192, 0]), 0o644;
 }
 
 dm::module_param! {

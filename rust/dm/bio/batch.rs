@@ -110,13 +110,13 @@ impl<T: Operations> Lane<T> {
     fn take(&self) -> Batch<T> {
         let mut newest = self.head.swap(ptr::null_mut(), Ordering::Acquire);
         let mut oldest = ptr::null_mut();
-        let mut len = 0;
+        let mut len: usize = 0;
         while !newest.is_null() {
             // SAFETY: By the type invariant, and the list is ours now.
             let next = unsafe { core::mem::replace(&mut (*newest).next, oldest) };
             oldest = newest;
             newest = next;
-            len += 1;
+            len = len.wrapping_add(1);
         }
         // INVARIANT: The list was ours, in the other order.
         Batch {
@@ -162,8 +162,8 @@ impl<T: Operations> Batches<T> {
     #[inline]
     fn here(&self) -> Option<&Cpu<T>> {
         // SAFETY: The helper has no requirements.
-        self.cpus
-            .get(unsafe { bindings::rdm_raw_smp_processor_id() } as usize)
+        let cpu = unsafe { bindings::rdm_raw_smp_processor_id() };
+        self.cpus.get(cpu as usize)
     }
 }
 

@@ -72,16 +72,16 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn advance(&mut self, bytes: u32) {
         let mut bytes = bytes.min(self.iter.bi_size);
-        self.iter.bi_size -= bytes;
+        self.iter.bi_size = self.iter.bi_size.saturating_sub(bytes);
         while bytes > 0 {
             // SAFETY: By the type invariant there were `bytes` left, so `bi_idx` is valid.
             let len = unsafe { (*self.vecs.add(self.iter.bi_idx as usize)).bv_len };
             let step = len.saturating_sub(self.iter.bi_offset).min(bytes);
-            bytes -= step;
-            self.iter.bi_offset += step;
+            bytes = bytes.saturating_sub(step);
+            self.iter.bi_offset = self.iter.bi_offset.saturating_add(step);
             if self.iter.bi_offset >= len {
                 self.iter.bi_offset = 0;
-                self.iter.bi_idx += 1;
+                self.iter.bi_idx = self.iter.bi_idx.saturating_add(1);
             }
         }
     }

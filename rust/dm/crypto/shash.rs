@@ -26,6 +26,7 @@ use kernel::{
 /// The bytes of the longest digest of the kernel.
 pub const MAX_DIGEST_SIZE: usize = bindings::RDM_HASH_MAX_DIGESTSIZE as usize;
 
+/// The bytes of the longest descriptor of the kernel.
 const MAX_DESC_SIZE: usize = bindings::RDM_HASH_MAX_DESCSIZE as usize;
 
 /// A hash algorithm, ready for use.
@@ -33,7 +34,7 @@ const MAX_DESC_SIZE: usize = bindings::RDM_HASH_MAX_DESCSIZE as usize;
 /// # Invariants
 ///
 /// `tfm` is a valid transform that `self` owns. Its digest has at most [`MAX_DIGEST_SIZE`]
-/// bytes and its descriptor at most [`MAX_DESC_SIZE`], as the crypto API checks of every
+/// bytes and its descriptor at most `MAX_DESC_SIZE`, as the crypto API checks of every
 /// algorithm.
 pub struct Hash {
     tfm: NonNull<bindings::crypto_shash>,

@@ -340,7 +340,7 @@ fn block_sizes_are_powers_of_two_from_a_sector() {
                 (bits, 1 << bits, bits - 9)
             );
             assert_eq!(size.to_sectors(3), Some(3 << (bits - 9)));
-            assert_eq!(size.from_sectors(3 << (bits - 9)), 3);
+            assert_eq!(size.blocks_in(3 << (bits - 9)), 3);
         }
     }
     for bytes in [0, 511, 513, 768, 4095, 4097, u32::MAX] {
