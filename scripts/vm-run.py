@@ -24,8 +24,8 @@ TROUBLE = re.compile(
     r"Call Trace|UBSAN|KASAN|KCSAN|lockup|\bstall(ed|s)?\b|refcount_t|list_(add|del) corruption|"
     r"possible (recursive|circular|irq|deadlock|unsafe|reason|bad)|\bleaked\b|INFO: task|"
     r"blocked for more than|soft_lockup|sleeping function|scheduling while atomic|bad: |"
-    r"[Uu]nknown symbol|memory leak|Bad page|corrupt(ed|ion) (page|freelist|list)|still has objects|"
-    r"Objects remaining"
+    r"[Uu]nknown symbol|memory leak|Bad page|corrupt(ed|ion) (page|freelist|list)|"
+    r"still has objects|Objects remaining"
 )
 
 
@@ -64,7 +64,8 @@ def prepare(o):
     with open(f"{DIR}/argv", "wb") as f:
         f.write(b"".join(a.encode() + b"\0" for a in o.argv))
     columns, rows = shutil.get_terminal_size()
-    for name, text in (("modules", o.modules), ("mode", o.mode), ("size", f"rows {rows} cols {columns}")):
+    screen = f"rows {rows} cols {columns}"
+    for name, text in (("modules", o.modules), ("mode", o.mode), ("size", screen)):
         with open(f"{DIR}/{name}", "w") as f:
             f.write(text + "\n")
 
@@ -72,8 +73,9 @@ def prepare(o):
 def share():
     """The file system server of the VM's root, which is the root seen from here."""
     server = subprocess.Popen(
-        ["/usr/libexec/virtiofsd", f"--socket-path={DIR}/fs", "--shared-dir=/", "--sandbox=none", "--seccomp=none",
-         "--cache=always", "--inode-file-handles=never", "--log-level=error"],
+        ["/usr/libexec/virtiofsd", f"--socket-path={DIR}/fs", "--shared-dir=/",
+         "--sandbox=none", "--seccomp=none", "--cache=always", "--inode-file-handles=never",
+         "--log-level=error"],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(f"{DIR}/fs.log", "w"))
     for _ in range(200):
         if os.path.exists(f"{DIR}/fs"):
@@ -99,17 +101,21 @@ def disks(sizes):
 
 def command(o, disk_args, out_fd):
     modules = f"/cache/{o.kernel}/pkg/usr/lib/modules/{os.path.basename(o.kernel)}"
-    append = ["rootfstype=virtiofs root=root ro init=/rdm/scripts/vm-init console=ttyS0 panic=-1 oops=panic",
-              "loglevel=7 mitigations=off cryptomgr.notests=1 rcupdate.rcu_cpu_stall_timeout=90",
-              f"rdm.dir={DIR} TERM={os.environ.get('TERM', 'linux')}", "init_on_alloc=0 nokaslr" if o.icount else "", *o.append]
+    append = ["rootfstype=virtiofs root=root ro init=/rdm/scripts/vm-init console=ttyS0",
+              "panic=-1 oops=panic loglevel=7 mitigations=off cryptomgr.notests=1",
+              f"rcupdate.rcu_cpu_stall_timeout=90 rdm.dir={DIR}",
+              f"TERM={os.environ.get('TERM', 'linux')}",
+              *(["init_on_alloc=0 nokaslr"] if o.icount else []), *o.append]
     c = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
          "-machine", "q35,memory-backend=mem", *(ICOUNT if o.icount else MANY_THREADS),
          "-smp", str(o.smp), "-m", f"{o.mem}M",
          "-object", f"memory-backend-memfd,id=mem,size={o.mem}M,share=on",
          "-kernel", f"{modules}/vmlinuz", "-append", " ".join(append),
-         "-chardev", f"socket,id=fs,path={DIR}/fs", "-device", "vhost-user-fs-pci,chardev=fs,tag=root",
+         "-chardev", f"socket,id=fs,path={DIR}/fs",
+         "-device", "vhost-user-fs-pci,chardev=fs,tag=root",
          "-serial", f"file:{DIR}/log", "-device", "virtio-serial-pci",
-         "-chardev", f"file,id=end,path={DIR}/end", "-device", "virtserialport,chardev=end,name=rdm.end"]
+         "-chardev", f"file,id=end,path={DIR}/end",
+         "-device", "virtserialport,chardev=end,name=rdm.end"]
     if o.mode == "shell":
         c += ["-chardev", "stdio,id=tty,signal=off", "-device", "virtconsole,chardev=tty"]
     else:
@@ -131,7 +137,8 @@ def run(o):
         print("vm: booting; 'exit' powers off", file=sys.stderr)
         return subprocess.run(command(o, disk_args, None), pass_fds=fds).returncode == 0
     r, w = os.pipe()
-    with subprocess.Popen(command(o, disk_args, w), pass_fds=[*fds, w], stdin=subprocess.DEVNULL) as qemu:
+    with subprocess.Popen(command(o, disk_args, w), pass_fds=[*fds, w],
+                          stdin=subprocess.DEVNULL) as qemu:
         os.close(w)
         t = threading.Thread(target=relay, args=(r,))
         t.start()
@@ -158,7 +165,8 @@ def fail(status, text, log):
     start = log.find("rdm-vm: start")
     lines = log[max(start, 0):].splitlines()[-300:]
     sys.stdout.flush()
-    print("\n".join(["vm: kernel log:", *(f"  | {line}" for line in lines), f"vm: error: {text}"]), file=sys.stderr)
+    shown = ["vm: kernel log:", *(f"  | {line}" for line in lines), f"vm: error: {text}"]
+    print("\n".join(shown), file=sys.stderr)
     return status
 
 
@@ -166,7 +174,8 @@ def expected(o, log):
     """Checks the end that --expect asks for."""
     kind, _, pattern = o.expect.partition("=")
     panic = "Kernel panic - not syncing" in log
-    seen = "panic" if panic else "reboot" if re.search("reboot: Restarting system|sysrq: Resetting", log) else "neither panic nor reboot"
+    reboot = re.search("reboot: Restarting system|sysrq: Resetting", log)
+    seen = "panic" if panic else "reboot" if reboot else "neither panic nor reboot"
     if seen != kind:
         return fail(FAILED, f"expected a {kind}, seen: {seen}", log)
     if pattern and not re.search(pattern, log):
