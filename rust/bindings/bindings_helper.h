@@ -25,6 +25,9 @@ void dm_audit_log_bio(const char *dm_msg_prefix, const char *op,
 void dm_audit_log_ti(int audit_type, const char *dm_msg_prefix, const char *op,
 		     struct dm_target *ti, int result);
 
+/* What an allocation says that may fail. */
+#define RDM_GFP_MODEST (__GFP_NORETRY | __GFP_NOMEMALLOC | __GFP_NOWARN)
+
 /* Constants that bindgen does not evaluate by itself. */
 enum {
 	RDM_AUDIT_DM_CTRL = AUDIT_DM_CTRL,
@@ -33,8 +36,8 @@ enum {
 	RDM_REQ_RAHEAD = (unsigned int __force)REQ_RAHEAD,
 	RDM_BLK_OPEN_READ = (unsigned int __force)BLK_OPEN_READ,
 	RDM_BLK_OPEN_WRITE = (unsigned int __force)BLK_OPEN_WRITE,
-	RDM_GFP_NOWAIT = (unsigned int __force)(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOMEMALLOC | __GFP_NOWARN),
-	RDM_GFP_NOIO = (unsigned int __force)(GFP_NOIO | __GFP_NORETRY | __GFP_NOMEMALLOC | __GFP_NOWARN),
+	RDM_GFP_NOWAIT = (unsigned int __force)(GFP_NOWAIT | RDM_GFP_MODEST),
+	RDM_GFP_NOIO = (unsigned int __force)(GFP_NOIO | RDM_GFP_MODEST),
 	RDM_GFP_NOIO_WAIT = (unsigned int __force)GFP_NOIO,
 	RDM_GFP_KERNEL = (unsigned int __force)GFP_KERNEL,
 	RDM_GFP_RECLAIMABLE = (unsigned int __force)__GFP_RECLAIMABLE,

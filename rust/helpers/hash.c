@@ -19,7 +19,7 @@ __rust_helper unsigned int rust_helper_crypto_shash_statesize(struct crypto_shas
 }
 
 __rust_helper int rust_helper_crypto_shash_update(struct shash_desc *desc, const u8 *data,
-						    unsigned int len)
+						  unsigned int len)
 {
 	return crypto_shash_update(desc, data, len);
 }

@@ -10,5 +10,5 @@ __rust_helper void rust_helper_rdm_cond_resched(void)
 /* Whether the caller is below a submit_bio() that collects bios. */
 __rust_helper bool rust_helper_rdm_in_submit(void)
 {
-	return current->bio_list != NULL;
+	return current->bio_list;
 }
