@@ -103,6 +103,8 @@ def command(o, disk_args, out_fd):
     modules = f"/cache/{o.kernel}/pkg/usr/lib/modules/{os.path.basename(o.kernel)}"
     append = ["rootfstype=virtiofs root=root ro init=/rdm/scripts/vm-init console=ttyS0",
               "panic=-1 oops=panic loglevel=7 mitigations=off cryptomgr.notests=1",
+              # On a busy host, the few ticks that the kernel waits for are not seen in time.
+              "no_timer_check",
               f"rcupdate.rcu_cpu_stall_timeout=90 rdm.dir={DIR}",
               f"TERM={os.environ.get('TERM', 'linux')}",
               *(["init_on_alloc=0 nokaslr"] if o.icount else []), *o.append]
