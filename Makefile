@@ -7,7 +7,7 @@ RDM_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rdm
 export RDM_CACHE
 
 FLAVOUR ?= cloud
-export V
+export V FLAVOUR
 
 # The kernel tree as the build root sees it.
 ifdef KDIR
@@ -24,7 +24,7 @@ in-root := scripts/in-root
 build := $(in-root) scripts/build-modules $(kdir)
 
 .PHONY: all modules modules-fail prepare update run check check-quick check-long shell bench profile
-.PHONY: install format lint doc clean distclean help
+.PHONY: install uninstall format lint doc clean distclean help
 
 all: modules
 
@@ -46,6 +46,9 @@ run: modules ## build, boot Debian's kernel, and show a verity device at work
 
 check: modules modules-fail ## all tests, one summary line
 	scripts/check
+
+check-quick: modules modules-fail ## the tests without fuzzing, and on the Rust modules only
+	scripts/check --quick
 
 check-long: modules modules-fail ## the tests, with the long versions of the stress tests
 	scripts/check --long
@@ -73,13 +76,18 @@ doc: modules ## the documentation of the dm crate, in build/doc
 install: ## install on this Debian host, whose kernel must be the one built for
 	scripts/install
 
+uninstall: ## remove what 'make install' has installed
+	scripts/install --uninstall
+
 clean: ## remove what was built; the cache stays
-	rm -rf build build-fail
+	rm -rf build build-fail build-clippy build-lint
 
 distclean: clean ## remove the cache as well
-	rm -rf "$(RDM_CACHE)"
+	@[ ! -e "$(RDM_CACHE)" ] || [ -e "$(RDM_CACHE)/lock" ] || \
+		{ echo 'rdm: error: $(RDM_CACHE) is not a cache of rdm'; exit 1; }
+	rm -rf --one-file-system "$(RDM_CACHE)"
 
 help:
 	@echo 'make                 build the modules, in build/ (KDIR=... for another kernel tree)'
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1=\2/p' Makefile | \
-		awk -F= '{ printf "%-20s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\n\2/p' Makefile | \
+		while read -r t && read -r d; do printf 'make %-15s %s\n' "$$t" "$$d"; done

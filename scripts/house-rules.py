@@ -12,7 +12,7 @@ import sys
 MAX_LINES, MAX_LENGTH = 500, 100
 
 # Files that are not ours, or that a tool writes, or that have no comments.
-FOREIGN = re.compile(r"^(COPYING|LICENSES/.*|.*Cargo\.lock)$|(^|/)corpus/|\.(svg|png|json)$")
+FOREIGN = re.compile(r"^(LICENSES/.*|.*Cargo\.lock)$|(^|/)corpus/|\.(svg|png|json)$")
 PROSE = re.compile(r"\.(md|rst)$")
 
 CRATE_ROOT = re.compile(r"^drivers/md/(\w+)/\1\.rs$")
