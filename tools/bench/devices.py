@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Block devices of the VM, and fio on them."""
 
+import contextlib
 import json
 import os
 import re
@@ -33,6 +34,11 @@ def running(what):
     print("running:", what, flush=True)
 
 
+def in_sysfs(device):
+    number = os.stat(device).st_rdev
+    return f"/sys/dev/block/{os.major(number)}:{os.minor(number)}"
+
+
 def ramdisks(*sizes):
     """Ramdisks of at least these sizes."""
     if not os.path.exists("/dev/ram0"):
@@ -48,13 +54,15 @@ def null_device(name, size, latency_ns=0):
             sh("mount", "-t", "configfs", "configfs", "/sys/kernel/config")
     directory = f"{NULLB}/{name}"
     os.mkdir(directory)
-    settings = {"size": size // MIB, "memory_backed": 1, "blocksize": 512, "submit_queues": 1,
+    settings = {"size": size // MIB, "memory_backed": 1, "blocksize": 512, "submit_queues": 1, "max_sectors": 2560,
                 "irqmode": 2 if latency_ns else 0, "completion_nsec": latency_ns or 1}
     for key, value in settings.items():
         write(f"{directory}/{key}", value)
     write(f"{directory}/power", 1)
     names = [f"/dev/{name}", f"/dev/nullb{read(f'{directory}/index')}"]
-    return next(n for n in names if os.path.exists(n))
+    device = next(n for n in names if os.path.exists(n))
+    write(f"{in_sysfs(device)}/queue/scheduler", "none")
+    return device
 
 
 def remove_null_device(name):
@@ -62,9 +70,20 @@ def remove_null_device(name):
     os.rmdir(f"{NULLB}/{name}")
 
 
+@contextlib.contextmanager
+def linear(name, lower):
+    """A linear device over all of another."""
+    sectors = read(f"{in_sysfs(lower)}/size")
+    sh("dmsetup", "create", name, "--table", f"0 {sectors} linear {lower} 0")
+    try:
+        yield f"/dev/mapper/{name}"
+    finally:
+        sh("dmsetup", "remove", name)
+
+
 def reads(device):
     """Completed read requests and sectors of a device."""
-    fields = read(f"/sys/class/block/{os.path.basename(device)}/stat").split()
+    fields = read(f"{in_sysfs(device)}/stat").split()
     return int(fields[0]), int(fields[2])
 
 

@@ -6,7 +6,6 @@ import argparse
 import collections
 import json
 import statistics
-import sys
 
 FIELDS = ("workload", "impl", "method", "unit")
 
@@ -124,4 +123,5 @@ def main():
             print_changes(results, index(json.load(f)))
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    main()

@@ -3,8 +3,11 @@
 
 import contextlib
 import hashlib
+import mmap
 import os
 import re
+import sys
+import time
 
 import devices
 import marks
@@ -15,9 +18,8 @@ BLOCK = 4096
 SALT = bytes(32)
 HOT_SIZE = 64 * MIB
 COLD_SIZE = 256 * MIB
-# A random read far from all others; its size decides how many leaves there are.
 COLD_RANDOM_SIZE = 4096 * MIB
-MEMORY_SIZE = 1024 * MIB
+MEMORY_SIZE = 2048 * MIB
 COLD_LATENCY_NS = 100_000
 HASH_MODULE = "/rdm/build/bench/module/rdm_bench.ko"
 
@@ -58,15 +60,13 @@ def target(data, tree, size, root, softirq, start=0):
         sh("dmsetup", "remove", "bench")
 
 
-def read_through(device, step=MIB):
-    """Reads a block, or all, of each step, so that its hashes are cached."""
-    if step == MIB:
-        sh("dd", f"if={device}", "of=/dev/null", "bs=1M", "iflag=direct", "status=none")
-        return
-    fd = os.open(device, os.O_RDONLY)
-    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
-    for at in range(0, os.lseek(fd, 0, os.SEEK_END), step):
-        os.pread(fd, BLOCK, at)
+def read_through(device, size, step=BLOCK):
+    """Reads one block of each step, or everything, so that the hashes are cached."""
+    buffer = mmap.mmap(-1, MIB if step == BLOCK else BLOCK)
+    fd = os.open(device, os.O_RDONLY | os.O_DIRECT)
+    for at in range(0, size, max(step, len(buffer))):
+        if os.preadv(fd, [buffer], at) != len(buffer):
+            sys.exit(f"bench: short read of {device} at {at}")
     os.close(fd)
 
 
@@ -83,7 +83,7 @@ class Hot:
     @contextlib.contextmanager
     def target(self, softirq):
         with target(self.data, self.tree, HOT_SIZE, self.root, softirq, start=1) as device:
-            read_through(device)
+            read_through(device, HOT_SIZE)
             yield device
 
 
@@ -121,18 +121,26 @@ BLOCKS_HASHED = 1000
 
 
 def cold(w, report):
-    """Counts what is read of each device when nothing is cached."""
+    """Counts what is read of each device when nothing is cached.
+
+    Each lies below a linear device, which sees the bios as the target submits them, before
+    the queue of the device merges what it can.
+    """
     size = COLD_SIZE if SHAPES[w.shape].rw == "read" else COLD_RANDOM_SIZE
     data = devices.null_device("data", size, COLD_LATENCY_NS)
     tree = devices.null_device("tree", max(size // 64, 16 * MIB), COLD_LATENCY_NS)
     root, _ = zero_tree(tree, size // BLOCK)
-    with target(data, tree, size, root, w.softirq) as device:
-        before = {d: devices.reads(d) for d in (data, tree)}
+    with devices.linear("data", data) as upper_data, devices.linear("tree", tree) as upper_tree, \
+            target(upper_data, upper_tree, size, root, w.softirq) as device:
+        counted = (data, tree, upper_data, upper_tree)
+        before = {d: devices.reads(d) for d in counted}
         us = devices.fio(SHAPES[w.shape], device)
-        after = {d: devices.reads(d) for d in (data, tree)}
-    for name, d in (("hash", tree), ("data", data)):
-        for i, unit in enumerate(("requests", "sectors")):
-            report(w.name, f"count-{name}", after[d][i] - before[d][i], unit)
+        after = {d: devices.reads(d) for d in counted}
+    for name, lower, upper in (("hash", tree, upper_tree), ("data", data, upper_data)):
+        bios, requests = (after[d][0] - before[d][0] for d in (upper, lower))
+        report(w.name, f"count-{name}", bios, "bios")
+        report(w.name, f"count-{name}", requests, "requests")
+        report(w.name, f"count-{name}", after[lower][1] - before[lower][1], "sectors")
     report(w.name, "icount", us, "us")
     for name in ("data", "tree"):
         devices.remove_null_device(name)
@@ -143,27 +151,28 @@ def allocated():
         path = f"/sys/module/{module}/parameters/current_allocated_bytes"
         if os.path.exists(path):
             return int(devices.read(path))
-    return None
+    sys.exit("bench: no current_allocated_bytes")
 
 
-def memory_used():
-    """Bytes of memory that are not free, with what the kernel could give back counted as free."""
-    devices.write("/proc/sys/vm/compact_memory", 1)
-    info = dict(re.findall(r"(\w+):\s+(\d+) kB", devices.read("/proc/meminfo")))
-    return (int(info["MemTotal"]) - int(info["MemFree"]) - int(info["Cached"]) - int(info["Buffers"])) * 1024
+def slabs():
+    """Bytes of all objects in slabs, once what is freed late has been freed."""
+    time.sleep(2)
+    with open("/proc/slabinfo") as f:
+        rows = [line.split() for line in f.readlines()[2:]]
+    return sum(int(active) * int(size) for _, active, _, size, *_ in rows)
 
 
 def memory(w, report):
-    """Bytes for each cached block of a tree: as counted, and as missing from free memory."""
+    """Bytes for each cached block of a tree: what the cache counts, and with what it has in slabs."""
     data = devices.null_device("data", MEMORY_SIZE)
-    tree = devices.null_device("tree", 16 * MIB)
+    tree = devices.null_device("tree", MEMORY_SIZE // 64)
     root, blocks = zero_tree(tree, MEMORY_SIZE // BLOCK)
     with target(data, tree, MEMORY_SIZE, root, w.softirq) as device:
-        counted, used = allocated(), memory_used()
-        read_through(device, step=BLOCK * (BLOCK // 32))
-        if counted is not None:
-            report(w.name, "bufio", (allocated() - counted) / blocks, "bytes")
-        report(w.name, "meminfo", (memory_used() - used) / blocks, "bytes")
+        counted, objects = allocated(), slabs()
+        read_through(device, MEMORY_SIZE, BLOCK * (BLOCK // 32))
+        counted, objects = allocated() - counted, slabs() - objects
+        report(w.name, "bufio", counted / blocks, "bytes")
+        report(w.name, "bufio+slab", (counted + objects) / blocks, "bytes")
     for name in ("data", "tree"):
         devices.remove_null_device(name)
 

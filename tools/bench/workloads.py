@@ -33,7 +33,7 @@ SHAPES = {
     "randread4k-4jobs": Shape("randread", 4096, 2500, jobs=4),
     "read128k": Shape("read", 131072, 500),
     "cold-read128k": Shape("read", 131072, 2048),
-    "cold-randread4k": Shape("randread", 4096, 2000),
+    "cold-randread4k": Shape("randread", 4096, 500),
 }
 
 
