@@ -12,6 +12,11 @@ use dm::target::{
     status::Status,
 };
 use verity::{
+    fec_layout::FecLayout,
+    hash_tree::{
+        Blocks,
+        Geometry, //
+    },
     status::{
         Fec,
         Table, //
@@ -28,7 +33,8 @@ use crate::{
         Accepted,
         Refusal, //
     },
-    Machine,
+    words,
+    Machine, //
 };
 
 /// Loads a table by the parser.
@@ -123,4 +129,64 @@ pub fn compare(words: &[CString], machine: &Machine) -> Result<Config<Machine>, 
     assert_eq!(outcome, expected);
     assert_eq!(ours.calls, theirs.calls);
     config
+}
+
+/// Checks that an accepted table can be used, and panics if not.
+pub fn check(config: &Config<Machine>, machine: &Machine) {
+    check_tree(&config.geometry);
+    let parity = &config.options.parity;
+    let layout = FecLayout::new(parity, &config.geometry);
+    if parity.device.is_none() || layout.is_ok() {
+        check_line(config, machine);
+    }
+    if let Ok(layout) = layout {
+        let covered = u128::from(layout.regions()) * u128::from(layout.region_blocks());
+        assert!(covered >= u128::from(layout.blocks()));
+        assert!(covered - u128::from(layout.blocks()) < layout.regions().into());
+        let _ = layout.check_fec_device(parity.start);
+        let _ = layout.check_hash_device(parity.start);
+    }
+}
+
+/// The way of some data blocks to the root stays in the tree, and so does what is prefetched.
+fn check_tree(tree: &Geometry) {
+    let within = tree.hash_start()..tree.hash_end();
+    let last = tree.data_blocks().saturating_sub(1);
+    for first in [0, last / 3, last] {
+        for level in 0..tree.levels() {
+            let position = tree.position(level, first).unwrap();
+            assert!(within.contains(&position.hash_block));
+            let end = u64::from(position.offset) + u64::from(tree.digest_size());
+            assert!(end <= tree.hash_block().bytes().into());
+        }
+        assert_eq!(tree.leaf_run(first) > 0, first < tree.data_blocks());
+        for level in tree.prefetch_levels() {
+            let data = Blocks { first, count: 1 };
+            let blocks = tree.prefetch(level, data, 1 << 18).unwrap();
+            let needed = tree.position(level, first).unwrap().hash_block;
+            assert!(blocks.first <= needed && needed - blocks.first < blocks.count);
+            assert!(within.start <= blocks.first && blocks.first + blocks.count <= within.end);
+        }
+    }
+}
+
+/// The table line means the same table, and is cut where a buffer ends.
+fn check_line(config: &Config<Machine>, machine: &Machine) {
+    // No call fails this time.
+    let machine = Machine {
+        failure: None,
+        ..machine.clone()
+    };
+    let line = table_line(config, &machine, 1 << 20);
+    let Ok(again) = compare(&words::split(&line), &machine) else {
+        panic!("refused: {}", line.escape_ascii());
+    };
+    let mut meant = accepted(config);
+    if meant.devices.2.is_none() {
+        // Without a FEC device the other words about it are dropped.
+        meant.fec = (0, 0, 0);
+    }
+    assert_eq!(accepted(&again), meant);
+    let size = line.len() / 2 + 1;
+    assert_eq!(table_line(config, &machine, size), line[..size - 1]);
 }

@@ -3,7 +3,7 @@
 //! What the tests and the fuzzer of the verity parser compare it with.
 //!
 //! [`Machine`] is what a table is loaded into: devices, hash algorithms, keys, and a log of what was
-//! asked of it. [`reference`] is a second, independent account of what the C target does with a
+//! asked of it. [`reference`](mod@reference) is a second, independent account of what the C target does with a
 //! table. [`compare`](compare::compare) loads a table by both and compares everything.
 
 pub mod compare;

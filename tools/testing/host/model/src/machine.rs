@@ -95,6 +95,37 @@ impl Default for Machine {
 }
 
 impl Machine {
+    /// A machine that three bytes tell; `@@@` is the usual one.
+    ///
+    /// The bits of `flags` turn on what is rare. `failure` is the call that fails; `sectors` the
+    /// length of the target.
+    pub fn from_bytes(flags: u8, failure: u8, sectors: u8) -> Self {
+        let bit = |bit: u8| ((flags ^ b'@') >> bit) & 1 == 1;
+        let [failure, sectors] = [failure ^ b'@', sectors ^ b'@'];
+        let mut machine = Self {
+            features: Features {
+                fec: !bit(0),
+                signatures: !bit(1),
+            },
+            read_only: !bit(2),
+            require_signature: bit(3),
+            page_size: if bit(4) { 65536 } else { 4096 },
+            // From one sector to nearly all.
+            sectors: (u64::from(sectors & 7) + 1) << ((sectors >> 3) * 2),
+            failure: (failure != 0).then(|| {
+                (
+                    usize::from(failure >> 2),
+                    [5, 12, 22, 4095][usize::from(failure & 3)],
+                )
+            }),
+            ..Self::default()
+        };
+        for (device, bit) in machine.devices.iter_mut().zip([bit(5), bit(7), false]) {
+            device.1 = if bit { 4096 } else { 512 };
+        }
+        machine
+    }
+
     fn call(&mut self, call: Call) -> Result<(), i32> {
         let number = self.calls.len();
         self.calls.push(call);
