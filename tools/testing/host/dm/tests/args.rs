@@ -109,15 +109,23 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(1000))]
 
     #[test]
     fn any_walk_is_as_along_a_slice(
         words in prop::collection::vec("[0-6x]{0,2}", 0..12),
         steps in prop::collection::vec(step(), 0..12),
     ) {
-        let words: Vec<CString> = words.into_iter().map(|word| CString::new(word).unwrap()).collect();
+        let words: Vec<_> = words.into_iter().map(|word| CString::new(word).unwrap()).collect();
         let mut args = Args::new(&words[..]);
         let mut rest = &words[..];
         for step in steps {
@@ -144,7 +152,10 @@ proptest! {
                 }
                 Step::Group => {
                     let fits = number.map(|number| number as usize);
-                    let fits = fits.and_then(|count| if count > after.len() { Err(TEXT) } else { Ok(count) });
+                    let fits = match fits {
+                        Ok(count) if count > after.len() => Err(TEXT),
+                        fits => fits,
+                    };
                     prop_assert_eq!(args.read_group(&RANGE), fits);
                     rest = after;
                 }

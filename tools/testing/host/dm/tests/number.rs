@@ -132,8 +132,16 @@ fn every_byte_is_printed_in_lower_case() {
     }
 }
 
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(2000))]
 
     #[test]
     fn any_word_is_read_as_by_the_model(word in "[ \t\u{a0}]{0,2}[0-9]{0,24}[ -~]{0,2}") {
@@ -157,7 +165,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_survive_hexadecimal(bytes in prop::collection::vec(any::<u8>(), 0..80), upper: bool) {
+    fn any_bytes_survive_hexadecimal(
+        bytes in prop::collection::vec(any::<u8>(), 0..80), upper: bool,
+    ) {
         let mut word: Vec<u8> = bytes.iter().copied().flat_map(hex_encode).collect();
         if upper {
             word.make_ascii_uppercase();

@@ -111,8 +111,16 @@ fn sizes_of_devices() {
     );
 }
 
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(1000))]
 
     #[test]
     fn any_numbers(
@@ -133,7 +141,9 @@ proptest! {
         let hash_end = u128::from(hash_start) + blocks - u128::from(data_blocks);
         prop_assert_eq!(u128::from(layout.region_blocks()), regions);
         prop_assert_eq!(layout.check_hash_device(device as u64).is_ok(), hash_end <= device);
-        prop_assert_eq!(layout.check_fec_device(device as u64).is_ok(), regions * u128::from(roots) <= device);
-        prop_assert_eq!(layout.check_data_device(device as u64).is_ok(), u128::from(data_blocks) <= device);
+        let parity = regions * u128::from(roots);
+        prop_assert_eq!(layout.check_fec_device(device as u64).is_ok(), parity <= device);
+        let data_fits = u128::from(data_blocks) <= device;
+        prop_assert_eq!(layout.check_data_device(device as u64).is_ok(), data_fits);
     }
 }

@@ -25,12 +25,25 @@ use verity::{
     },
 };
 
+const WRONG: [&str; 11] = [
+    "",
+    "x",
+    "-",
+    "0",
+    "1",
+    "-1",
+    "4096x",
+    "18446744073709551616",
+    "+1",
+    " 1",
+    "1 ",
+];
+
 fn word(good: &'static [&'static str]) -> impl Strategy<Value = String> {
     // Once in a hundred words something is wrong.
     prop_oneof![
         99 => select(good).prop_map(String::from),
-        1 => select(&["", "x", "-", "0", "1", "-1", "4096x", "18446744073709551616", "+1", " 1", "1 "][..])
-            .prop_map(String::from),
+        1 => select(&WRONG[..]).prop_map(String::from),
     ]
 }
 
@@ -190,8 +203,16 @@ fn machine() -> impl Strategy<Value = Machine> {
         )
 }
 
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(10000))]
 
     #[test]
     fn any_table_is_read_as_by_the_reference(words in table(), machine in machine()) {
