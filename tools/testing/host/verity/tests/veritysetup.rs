@@ -4,9 +4,16 @@
 //! V-74.
 
 use std::{
-    fs,
+    env, fs,
     path::PathBuf,
-    process::Command, //
+    process::{
+        self,
+        Command, //
+    },
+    sync::atomic::{
+        AtomicU32,
+        Ordering, //
+    },
 };
 
 use digest::{
@@ -41,6 +48,17 @@ fn hasher(name: &str) -> Box<dyn DynDigest> {
         "sha512" => Box::new(sha2::Sha512::new()),
         _ => unreachable!(),
     }
+}
+
+/// A folder that no other test has.
+fn new_folder() -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("rdm-veritysetup-{}-{number}", process::id());
+    let folder = env::temp_dir().join(name);
+    fs::create_dir(&folder).unwrap();
+    folder
 }
 
 impl Case {
@@ -131,11 +149,9 @@ impl Case {
 
     /// Has veritysetup write the hash device, and returns it and the root digest.
     fn format(&self, data: &[u8]) -> (Vec<u8>, String) {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(self.describe());
-        fs::create_dir_all(&folder).unwrap();
+        let folder = new_folder();
         let (data_file, hash_file) = (folder.join("data"), folder.join("hash"));
         fs::write(&data_file, data).unwrap();
-        let _ = fs::remove_file(&hash_file);
         let mut command = Command::new("veritysetup");
         command.arg("format").arg(&data_file).arg(&hash_file).args([
             &format!("--hash={}", self.hash),
