@@ -45,6 +45,7 @@ impl<T: Send + Sync + 'static> Attribute<T> {
     where
         F: Fn(&T, &mut fmt::Formatter<'_>) -> fmt::Result + Send + Sync,
     {
+        alloc::point()?;
         let name = CString::try_from_fmt(fmt!("{}", name))?;
         let root = ROOT.lock().clone().ok_or(ENODEV)?;
         let file = root.read_callback_file(&name, data, print);
