@@ -59,7 +59,8 @@ bench: modules ## C and Rust side by side: WORKLOAD= IMPL= REPEAT= JSON= COMPARE
 		$(if $(COMPARE),--compare '$(COMPARE)') $(if $(PLOT),--plot '$(PLOT)')
 
 profile: modules ## instructions by function of one workload: WORKLOAD= IMPL= LINES_SHOWN=
-	tools/bench/profile --workload '$(WORKLOAD)' $(if $(IMPL),--impl $(IMPL)) $(if $(LINES_SHOWN),--lines $(LINES_SHOWN))
+	tools/bench/profile --workload '$(WORKLOAD)' $(if $(IMPL),--impl $(IMPL)) \
+		$(if $(LINES_SHOWN),--lines $(LINES_SHOWN))
 
 shell: modules ## a root shell in the VM with the modules loaded
 	scripts/vm shell

@@ -24,7 +24,7 @@ OWN_PATH = re.compile(r"(?<![\w.$}*-])/(home|Users|w[o]rk|workspace|scratch)/\w"
 HOST = re.compile(r"\b(?:https?|git|ftp)://([\w.-]+)")
 KNOWN_HOST = re.compile(
     r"(^|\.)(kernel\.org|debian\.org|spdx\.org|rust-lang\.org|rust-for-linux\.com|"
-    r"rust-lang\.github\.io|editorconfig\.org|testanything\.org)$")
+    r"rust-lang\.github\.io|w3\.org|editorconfig\.org|testanything\.org)$")
 
 
 def whole_file(name, text, lines):

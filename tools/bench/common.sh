@@ -34,6 +34,7 @@ guest() { # c|rust, options of scripts/vm... -- options of guest.py...
     shift
     while [ "$1" != -- ]; do vm+=("$1"); shift; done
     shift
-    "$RDM_TOP/scripts/vm" run --icount --mem 2048 --timeout 1200 --modules "$(modules_of "$impl")" "${vm[@]}" \
+    "$RDM_TOP/scripts/vm" run --icount --mem 2048 --timeout 1200 \
+        --modules "$(modules_of "$impl")" "${vm[@]}" \
         -- python3 -B /rdm/tools/bench/guest.py --impl "$impl" "$@" 8>&-
 }

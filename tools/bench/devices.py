@@ -15,7 +15,8 @@ MIB = 1 << 20
 def sh(*argv, text=None):
     r = subprocess.run(argv, input=text, capture_output=True, text=True)
     if r.returncode:
-        sys.exit(f"bench: {' '.join(argv)}: status {r.returncode}: {r.stderr.strip() or r.stdout.strip()}")
+        said = r.stderr.strip() or r.stdout.strip()
+        sys.exit(f"bench: {' '.join(argv)}: status {r.returncode}: {said}")
     return r.stdout
 
 
@@ -54,8 +55,15 @@ def null_device(name, size, latency_ns=0):
             sh("mount", "-t", "configfs", "configfs", "/sys/kernel/config")
     directory = f"{NULLB}/{name}"
     os.mkdir(directory)
-    settings = {"size": size // MIB, "memory_backed": 1, "blocksize": 512, "submit_queues": 1, "max_sectors": 2560,
-                "irqmode": 2 if latency_ns else 0, "completion_nsec": latency_ns or 1}
+    settings = {
+        "size": size // MIB,
+        "memory_backed": 1,
+        "blocksize": 512,
+        "submit_queues": 1,
+        "max_sectors": 2560,
+        "irqmode": 2 if latency_ns else 0,
+        "completion_nsec": latency_ns or 1,
+    }
     for key, value in settings.items():
         write(f"{directory}/{key}", value)
     write(f"{directory}/power", 1)
@@ -89,11 +97,12 @@ def reads(device):
 
 def fill(device, size):
     """Writes what cannot be compressed or merged, and is the same in each boot."""
+    generate = ["openssl", "enc", "-aes-128-ctr", "-K", "00" * 16, "-iv", "00" * 16]
     generator = subprocess.Popen(
-        ["openssl", "enc", "-aes-128-ctr", "-K", "00" * 16, "-iv", "00" * 16, "-in", "/dev/zero"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    dd = subprocess.run(["dd", f"of={device}", "bs=1M", f"count={size // MIB}", "iflag=fullblock", "status=none"],
-                        stdin=generator.stdout)
+        [*generate, "-in", "/dev/zero"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    copy = ["dd", f"of={device}", "bs=1M", f"count={size // MIB}", "iflag=fullblock"]
+    dd = subprocess.run([*copy, "status=none"], stdin=generator.stdout)
     generator.kill()
     generator.wait()
     if dd.returncode:
@@ -106,5 +115,6 @@ def fio(shape, device, ios=None):
     # Notes of fio may precede the object.
     job = json.loads(re.sub(r"\A[^{]*", "", out))["jobs"][0]
     if job["error"] or job["read"]["total_ios"] != (ios or shape.ios) * shape.jobs:
-        sys.exit(f"bench: fio on {device}: error {job['error']}, {job['read']['total_ios']} requests")
+        done = job["read"]["total_ios"]
+        sys.exit(f"bench: fio on {device}: error {job['error']}, {done} requests")
     return job["read"]["lat_ns"]["mean"] / 1000 / (shape.depth * shape.jobs)

@@ -19,7 +19,7 @@ def options():
     p.add_argument("--bench", default="verity", choices=workloads.BENCHES)
     p.add_argument("--workload", help="pattern of the workloads to run (default: all)")
     p.add_argument("--impl", required=True, choices=("c", "rust"))
-    p.add_argument("--profile", action="store_true", help="run one workload between marks for the plugin")
+    p.add_argument("--profile", action="store_true", help="read between marks for the plugin")
     return p.parse_args()
 
 
@@ -29,6 +29,8 @@ def main():
     if not selected:
         sys.exit(f"bench: no workload is named {o.workload}")
     if o.profile:
+        if len(selected) != 1 or selected[0].kind != "hot":
+            sys.exit("bench: a profile is of one workload, and not of a cold one")
         verity.profile(selected[0])
         marks.symbols()
         return

@@ -17,11 +17,16 @@ class Drawing:
         self.parts, self.y, self.title, self.legend = [], TOP, title, legend
 
     def text(self, x, y, text, anchor="start", size=12):
-        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{escape(text)}</text>')
+        self.parts.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">'
+            f"{escape(text)}</text>"
+        )
 
     def bar(self, x, width, colour):
-        self.parts.append(f'<rect x="{LEFT + x * WIDTH:.1f}" y="{self.y}" width="{max(width, 0) * WIDTH:.1f}" '
-                          f'height="{BAR}" fill="{COLOURS[colour]}"/>')
+        self.parts.append(
+            f'<rect x="{LEFT + x * WIDTH:.1f}" y="{self.y}" width="{max(width, 0) * WIDTH:.1f}" '
+            f'height="{BAR}" fill="{COLOURS[colour]}"/>'
+        )
 
     def row(self, stack, label):
         """Parts of a bar, each a share of the whole width and a colour."""
@@ -39,19 +44,30 @@ class Drawing:
         x = LEFT
         self.text(10, 22, self.title, size=15)
         for colour, name in self.legend:
-            self.parts.append(f'<rect x="{x}" y="34" width="12" height="12" fill="{COLOURS[colour]}"/>')
+            self.parts.append(
+                f'<rect x="{x}" y="34" width="12" height="12" fill="{COLOURS[colour]}"/>'
+            )
             self.text(x + 17, 44, name, size=11)
             x += 40 + 7 * len(name)
         size = f'width="{LEFT + WIDTH + RIGHT}" height="{self.y + 10}"'
         with open(path, "w") as f:
-            f.write(f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">\n'
-                    '<rect width="100%" height="100%" fill="white"/>\n')
+            f.write(
+                f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">\n'
+                '<rect width="100%" height="100%" fill="white"/>\n'
+            )
             f.write("\n".join(self.parts) + "\n</svg>\n")
 
 
 def times(table, path):
-    d = Drawing("Time of a read, in per cent of C's", [("device", "device alone"), ("hash", "hashing alone"),
-                                                       ("c", "what C adds"), ("rust", "what Rust adds")])
+    d = Drawing(
+        "Time of a read, in per cent of C's",
+        [
+            ("device", "device alone"),
+            ("hash", "hashing alone"),
+            ("c", "what C adds"),
+            ("rust", "what Rust adds"),
+        ],
+    )
     for (workload, method, unit), row in table.items():
         if unit != "us" or method != "icount" or "c" not in row:
             continue
@@ -61,8 +77,14 @@ def times(table, path):
             if impl not in row:
                 continue
             value, rest = row[impl]["value"], report.overhead(row, impl)
-            stack = [(value / whole, impl)] if rest is None else [
-                *((row[k]["value"] / whole, k) for k in ("device", "hash")), (rest / whole, impl)]
+            stack = (
+                [(value / whole, impl)]
+                if rest is None
+                else [
+                    *((row[k]["value"] / whole, k) for k in ("device", "hash")),
+                    (rest / whole, impl),
+                ]
+            )
             d.row(stack, f"{impl} {value:.1f} µs, {100 * value / row['c']['value']:.0f} %")
         d.y += GAP
     d.save(path)
@@ -78,7 +100,10 @@ def counts(table, path):
         for impl in ("c", "rust"):
             if impl in row:
                 value = row[impl]["value"]
-                d.row([(value / whole, impl)], f"{impl} {value:.0f}, {100 * value / row['c']['value']:.0f} %")
+                d.row(
+                    [(value / whole, impl)],
+                    f"{impl} {value:.0f}, {100 * value / row['c']['value']:.0f} %",
+                )
         d.y += GAP
     d.save(path)
 

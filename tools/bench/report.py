@@ -29,8 +29,15 @@ def summary(path):
         median = statistics.median(values)
         spread = 100 * (max(values) - min(values)) / median if median else 0
         workload, impl, method, unit = key
-        yield {"workload": workload, "impl": impl, "method": method, "value": round(median, 3), "unit": unit,
-               "spread": round(spread, 3), "runs": len(values)}
+        yield {
+            "workload": workload,
+            "impl": impl,
+            "method": method,
+            "value": round(median, 3),
+            "unit": unit,
+            "spread": round(spread, 3),
+            "runs": len(values),
+        }
 
 
 def index(results):
@@ -67,21 +74,44 @@ def ratio(a, b):
 def print_table(lines, head):
     widths = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
     for line in [head, ["-" * w for w in widths], *lines]:
-        print("  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths))).rstrip())
+        print(
+            "  ".join(
+                c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths))
+            ).rstrip()
+        )
     print()
 
 
 def print_times(table):
-    head = ["workload, µs per request", "c", "rust", "c/rust", "device", "hash", "over c", "over rust", "rust/c"]
+    head = [
+        "workload, µs per request",
+        "c",
+        "rust",
+        "c/rust",
+        "device",
+        "hash",
+        "over c",
+        "over rust",
+        "rust/c",
+    ]
     lines = []
     for (workload, method, unit), row in table.items():
         if unit != "us" or method != "icount":
             continue
         c, rust = (row[i]["value"] if i in row else None for i in ("c", "rust"))
         over_c, over_rust = overhead(row, "c"), overhead(row, "rust")
-        lines.append([workload, cell(row.get("c")), cell(row.get("rust")), number(ratio(c, rust), "{:.2f}"),
-                      *(number(row[i]["value"]) if i in row else "-" for i in ("device", "hash")),
-                      number(over_c), number(over_rust), number(ratio(over_rust, over_c), "{:.2f}")])
+        lines.append(
+            [
+                workload,
+                cell(row.get("c")),
+                cell(row.get("rust")),
+                number(ratio(c, rust), "{:.2f}"),
+                *(number(row[i]["value"]) if i in row else "-" for i in ("device", "hash")),
+                number(over_c),
+                number(over_rust),
+                number(ratio(over_rust, over_c), "{:.2f}"),
+            ]
+        )
     if lines:
         print_table(lines, head)
 
@@ -92,8 +122,14 @@ def print_counts(table):
         if unit == "us":
             continue
         c, rust = (row[i]["value"] if i in row else None for i in ("c", "rust"))
-        lines.append([f"{workload}, {method} {unit}", cell(row.get("c")), cell(row.get("rust")),
-                      number(ratio(rust, c), "{:.3f}")])
+        lines.append(
+            [
+                f"{workload}, {method} {unit}",
+                cell(row.get("c")),
+                cell(row.get("rust")),
+                number(ratio(rust, c), "{:.3f}"),
+            ]
+        )
     if lines:
         print_table(lines, ["workload, count", "c", "rust", "rust/c"])
 
@@ -104,8 +140,15 @@ def print_changes(results, before):
         then = before.get(key)
         if then and then["value"]:
             change = 100 * (now["value"] / then["value"] - 1)
-            lines.append([f"{now['workload']}, {now['impl']}, {now['method']}", cell(then), cell(now), now["unit"],
-                          f"{change:+.1f}%"])
+            lines.append(
+                [
+                    f"{now['workload']}, {now['impl']}, {now['method']}",
+                    cell(then),
+                    cell(now),
+                    now["unit"],
+                    f"{change:+.1f}%",
+                ]
+            )
     print_table(lines, ["changes", "before", "now", "unit", "change"])
 
 

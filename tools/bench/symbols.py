@@ -49,7 +49,9 @@ def guest(path):
         for line in f:
             if line.startswith("symbol: "):
                 _, address, _, name, *module = line.split()
-                functions.append((int(address, 16), name, module[0].strip("[]") if module else "kernel"))
+                functions.append(
+                    (int(address, 16), name, module[0].strip("[]") if module else "kernel")
+                )
             elif line.startswith("requests: "):
                 requests = int(line.split()[1])
     if not functions or not requests:
@@ -59,10 +61,19 @@ def guest(path):
 
 
 def demangle(names):
-    text = subprocess.run(["c++filt", "-s", "rust"], input="\n".join(names), capture_output=True, text=True,
-                          check=True).stdout
-    short = (re.sub(r"::\{impl#\d+\}|<(\w+::)+|\[[0-9a-f]{16}\]", lambda m: "<" if m[0][0] == "<" else "", n)
-             for n in text.splitlines())
+    text = subprocess.run(
+        ["c++filt", "-s", "rust"],
+        input="\n".join(names),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    short = (
+        re.sub(
+            r"::\{impl#\d+\}|<(\w+::)+|\[[0-9a-f]{16}\]", lambda m: "<" if m[0][0] == "<" else "", n
+        )
+        for n in text.splitlines()
+    )
     return dict(zip(names, short))
 
 
@@ -97,11 +108,18 @@ def main():
             print(f"{n:10.1f} {100 * n / everything:5.1f} %  {module}")
     print(f"{everything:10.1f} 100.0 %  all\n")
     chosen = [r for r in rows if not o.module or r[2] == o.module]
-    for n, name, module in chosen[:o.lines]:
-        print(f"{n:10.1f} {100 * n / everything:5.1f} %  {name} {f'[{module}]' if module != 'kernel' else ''}")
+    for n, name, module in chosen[: o.lines]:
+        print(
+            f"{n:10.1f} {100 * n / everything:5.1f} %  {name}"
+            + (f" [{module}]" if module not in ("kernel", "") else "")
+        )
     if o.json:
         with open(o.json, "w") as f:
-            json.dump([{"symbol": name, "module": module, "instructions": n} for n, name, module in rows], f, indent=1)
+            json.dump(
+                [{"symbol": name, "module": module, "instructions": n} for n, name, module in rows],
+                f,
+                indent=1,
+            )
 
 
 main()

@@ -50,7 +50,21 @@ def zero_tree(device, blocks):
 @contextlib.contextmanager
 def target(data, tree, size, root, softirq, start=0):
     """A verity device. The tree starts at that block of its device."""
-    words = ["0", size // 512, "verity", 1, data, tree, BLOCK, BLOCK, size // BLOCK, start, "sha256", root, SALT.hex()]
+    words = [
+        "0",
+        size // 512,
+        "verity",
+        1,
+        data,
+        tree,
+        BLOCK,
+        BLOCK,
+        size // BLOCK,
+        start,
+        "sha256",
+        root,
+        SALT.hex(),
+    ]
     if softirq:
         words += [1, "try_verify_in_tasklet"]
     sh("dmsetup", "create", "bench", "--readonly", "--table", " ".join(map(str, words)))
@@ -76,8 +90,14 @@ class Hot:
     def __init__(self):
         self.data, self.tree = devices.ramdisks(HOT_SIZE, HOT_SIZE)
         devices.fill(self.data, HOT_SIZE)
-        out = sh("veritysetup", "format", f"--salt={SALT.hex()}", "--uuid=00000000-0000-0000-0000-000000000001",
-                 self.data, self.tree)
+        out = sh(
+            "veritysetup",
+            "format",
+            f"--salt={SALT.hex()}",
+            "--uuid=00000000-0000-0000-0000-000000000001",
+            self.data,
+            self.tree,
+        )
         self.root = re.search(r"Root hash:\s*(\w+)", out).group(1)
 
     @contextlib.contextmanager
@@ -112,7 +132,9 @@ def hot(selected, report):
 def hash_times():
     """The time in µs for hashing a block, alone and two at a time."""
     sh("insmod", HASH_MODULE)
-    ns = {k: int(devices.read(f"/sys/module/rdm_bench/parameters/{k}_ns")) for k in ("single", "pair")}
+    ns = {
+        k: int(devices.read(f"/sys/module/rdm_bench/parameters/{k}_ns")) for k in ("single", "pair")
+    }
     sh("rmmod", "rdm_bench")
     return {k: v / 1000 / BLOCKS_HASHED for k, v in ns.items()}
 
@@ -130,8 +152,9 @@ def cold(w, report):
     data = devices.null_device("data", size, COLD_LATENCY_NS)
     tree = devices.null_device("tree", max(size // 64, 16 * MIB), COLD_LATENCY_NS)
     root, _ = zero_tree(tree, size // BLOCK)
-    with devices.linear("data", data) as upper_data, devices.linear("tree", tree) as upper_tree, \
-            target(upper_data, upper_tree, size, root, w.softirq) as device:
+    with devices.linear("data", data) as upper_data, devices.linear(
+        "tree", tree
+    ) as upper_tree, target(upper_data, upper_tree, size, root, w.softirq) as device:
         counted = (data, tree, upper_data, upper_tree)
         before = {d: devices.reads(d) for d in counted}
         us = devices.fio(SHAPES[w.shape], device)
@@ -163,7 +186,7 @@ def slabs():
 
 
 def memory(w, report):
-    """Bytes for each cached block of a tree: what the cache counts, and with what it has in slabs."""
+    """Bytes for each cached block of a tree: as the cache counts, and with its slabs."""
     data = devices.null_device("data", MEMORY_SIZE)
     tree = devices.null_device("tree", MEMORY_SIZE // 64)
     root, blocks = zero_tree(tree, MEMORY_SIZE // BLOCK)

@@ -18,12 +18,23 @@ class Shape:
 
     def arguments(self, device, ios=None):
         return [
-            f"--filename={device}", f"--rw={self.rw}", f"--bs={self.bs}", f"--ioengine={self.engine}",
-            f"--iodepth={self.depth}", f"--numjobs={self.jobs}", f"--number_ios={ios or self.ios}",
+            f"--filename={device}",
+            f"--rw={self.rw}",
+            f"--bs={self.bs}",
+            f"--ioengine={self.engine}",
+            f"--iodepth={self.depth}",
+            f"--numjobs={self.jobs}",
+            f"--number_ios={ios or self.ios}",
             # Offsets are the same in each run; no map of blocks already read is kept.
-            "--randrepeat=1", "--norandommap",
-            "--name=bench", "--direct=1", "--thread", "--group_reporting", "--disk_util=0",
-            "--clat_percentiles=0", "--output-format=json",
+            "--randrepeat=1",
+            "--norandommap",
+            "--name=bench",
+            "--direct=1",
+            "--thread",
+            "--group_reporting",
+            "--disk_util=0",
+            "--clat_percentiles=0",
+            "--output-format=json",
         ]
 
 
