@@ -78,10 +78,12 @@ def read_through(device, size, step=BLOCK):
     """Reads one block of each step, or everything, so that the hashes are cached."""
     buffer = mmap.mmap(-1, MIB if step == BLOCK else BLOCK)
     fd = os.open(device, os.O_RDONLY | os.O_DIRECT)
-    for at in range(0, size, max(step, len(buffer))):
-        if os.preadv(fd, [buffer], at) != len(buffer):
-            sys.exit(f"bench: short read of {device} at {at}")
-    os.close(fd)
+    try:
+        for at in range(0, size, max(step, len(buffer))):
+            if os.preadv(fd, [buffer], at) != len(buffer):
+                sys.exit(f"bench: short read of {device} at {at}")
+    finally:
+        os.close(fd)
 
 
 class Hot:
@@ -100,8 +102,25 @@ class Hot:
         )
         self.root = re.search(r"Root hash:\s*(\w+)", out).group(1)
 
+    def refuses(self, softirq):
+        """Whoever verifies nothing is fast: a changed byte must be seen."""
+        with open(self.data, "r+b", buffering=0) as f:
+            right = f.read(1)
+            os.pwrite(f.fileno(), bytes([right[0] ^ 1]), 0)
+            os.fsync(f.fileno())
+            with target(self.data, self.tree, HOT_SIZE, self.root, softirq, start=1) as device:
+                try:
+                    read_through(device, BLOCK, MIB)
+                except OSError:
+                    pass
+                else:
+                    sys.exit("bench: a changed byte was not seen")
+            os.pwrite(f.fileno(), right, 0)
+            os.fsync(f.fileno())
+
     @contextlib.contextmanager
     def target(self, softirq):
+        self.refuses(softirq)
         with target(self.data, self.tree, HOT_SIZE, self.root, softirq, start=1) as device:
             read_through(device, HOT_SIZE)
             yield device
