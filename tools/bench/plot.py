@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 import report
 
-LEFT, WIDTH, RIGHT, BAR, GAP, TOP = 300, 520, 150, 14, 12, 60
+LEFT, WIDTH, RIGHT, BAR, GAP, TOP = 310, 520, 150, 14, 12, 60
 COLOURS = {"device": "#b8b8b8", "hash": "#7fa7d1", "c": "#4c4c4c", "rust": "#d1702a"}
 
 
@@ -41,6 +41,8 @@ class Drawing:
         self.text(LEFT - 8, self.y + BAR, name, "end")
 
     def save(self, path):
+        if not self.parts:
+            return
         x = LEFT
         self.text(10, 22, self.title, size=15)
         for colour, name in self.legend:

@@ -53,7 +53,10 @@ def rows(results):
 
 
 def cell(r):
-    return f"{r['value']:.1f} ±{r['spread'] / 2:.1f}%" if r else "-"
+    if not r:
+        return "-"
+    # Of one run there is no spread.
+    return f"{r['value']:.1f}" + (f" ±{r['spread'] / 2:.1f}%" if r.get("runs", 1) > 1 else "")
 
 
 def overhead(row, impl):
