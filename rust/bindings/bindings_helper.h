@@ -33,6 +33,7 @@ enum {
 	RDM_AUDIT_DM_CTRL = AUDIT_DM_CTRL,
 	RDM_AUDIT_DM_EVENT = AUDIT_DM_EVENT,
 	RDM_BLK_STS_IOERR = (unsigned int __force)BLK_STS_IOERR,
+	RDM_BLK_STS_AGAIN = (unsigned int __force)BLK_STS_AGAIN,
 	RDM_REQ_RAHEAD = (unsigned int __force)REQ_RAHEAD,
 	RDM_BLK_OPEN_READ = (unsigned int __force)BLK_OPEN_READ,
 	RDM_BLK_OPEN_WRITE = (unsigned int __force)BLK_OPEN_WRITE,

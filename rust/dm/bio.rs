@@ -22,6 +22,7 @@
 mod batch;
 mod data;
 mod job;
+mod plug;
 
 pub use batch::Batch;
 pub(crate) use batch::Batches;
@@ -60,6 +61,9 @@ impl BlockStatus {
 
     /// The device, or the data on it, is bad; the submitter sees `EIO`.
     pub const IO_ERROR: Self = Self(bindings::RDM_BLK_STS_IOERR as bindings::blk_status_t);
+
+    /// The bio would have had to wait, which it asked not to; it is sent again in another way.
+    pub const AGAIN: Self = Self(bindings::RDM_BLK_STS_AGAIN as bindings::blk_status_t);
 
     /// Returns whether all is well.
     #[inline]

@@ -28,15 +28,17 @@ impl MaySleep<'_> {
     }
 }
 
-/// Where code is interrupted from, or not.
+/// What runs on this CPU.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// In a hard interrupt, or with interrupts off.
-    HardIrq,
-    /// In a softirq, or with softirqs off.
-    SoftIrq,
-    /// In a task.
+    /// A task of user space.
     Task,
+    /// A thread of the kernel.
+    Thread,
+    /// A softirq, or anything with softirqs off.
+    SoftIrq,
+    /// A hard interrupt, or anything with interrupts off.
+    HardIrq,
 }
 
 impl Kind {
@@ -46,7 +48,8 @@ impl Kind {
         // SAFETY: The helper has no requirements.
         match unsafe { bindings::rdm_context() } {
             0 => Self::Task,
-            1 => Self::SoftIrq,
+            1 => Self::Thread,
+            2 => Self::SoftIrq,
             _ => Self::HardIrq,
         }
     }

@@ -104,6 +104,9 @@ impl Features {
     /// A device with this target never gets a table of another type.
     pub const IMMUTABLE: Self = Self(bindings::DM_TARGET_IMMUTABLE);
 
+    /// Bios that must not wait for anything are welcome: `map` never does.
+    pub const NOWAIT: Self = Self(bindings::DM_TARGET_NOWAIT);
+
     /// Returns both.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -8,8 +8,10 @@
 __rust_helper int rust_helper_rdm_context(void)
 {
 	if (in_hardirq() || irqs_disabled())
+		return 3;
+	if (in_softirq())
 		return 2;
-	return in_softirq() ? 1 : 0;
+	return current->flags & PF_KTHREAD ? 1 : 0;
 }
 
 __rust_helper bool rust_helper_rdm_need_resched(void)

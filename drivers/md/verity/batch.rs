@@ -15,7 +15,6 @@ use crate::{
     },
     walk::{
         Access,
-        Pending,
         Stop,
         Walk, //
     }, //
@@ -24,7 +23,8 @@ use dm::{
     bio::{
         Batch,
         BlockStatus,
-        Owned, //
+        Owned,
+        Segment, //
     },
     bufio::Buffer, //
 };
@@ -57,16 +57,20 @@ struct Stopped {
 }
 
 /// A data block that waits for a second one, and the bio that it belongs to.
+#[derive(Clone, Copy)]
 struct Waiting<'a> {
     member: usize,
-    block: Pending<'a>,
+    number: u64,
+    segment: Segment<'a>,
 }
 
-/// Bios that are verified together.
-struct Group<'a> {
+/// Up to `N` bios that are verified together.
+struct Group<'a, const N: usize> {
     walk: Walk<'a, Cached<'a>>,
-    stopped: [Option<Stopped>; TOGETHER],
+    stopped: [Option<Stopped>; N],
     waiting: Option<Waiting<'a>>,
+    /// The digests that the waiting data block and the one after it must have.
+    wanted: [Digest; 2],
     pairs: bool,
     paired: u64,
     single: u64,
@@ -76,28 +80,47 @@ impl Verity {
     /// Verifies bios, and ends them or hands them to workers. `count` says as what to count them.
     #[inline]
     pub(crate) fn verify_batch(&self, mut batch: Batch<Self>, count: Count) {
-        while !batch.is_empty() {
-            let bios: [Option<Owned<Self>>; TOGETHER] = core::array::from_fn(|_| batch.next());
-            let stopped = self.verify_group(&bios);
-            for (bio, stopped) in bios.into_iter().flatten().zip(stopped) {
-                self.settle(bio, stopped, count);
-            }
+        while batch.len() > 1 {
+            self.verify_some::<TOGETHER>(&mut batch, count);
+        }
+        if !batch.is_empty() {
+            self.verify_some::<1>(&mut batch, count);
+        }
+    }
+
+    /// Verifies the next `N` bios.
+    #[inline]
+    fn verify_some<const N: usize>(&self, batch: &mut Batch<Self>, count: Count) {
+        let bios: [Option<Owned<Self>>; N] = core::array::from_fn(|_| batch.next());
+        let stopped = self.verify_group(&bios);
+        for (bio, stopped) in bios.into_iter().zip(stopped) {
+            let Some(bio) = bio else {
+                return;
+            };
+            self.settle(bio, stopped, count);
         }
     }
 
     /// Verifies some bios, and returns for each whether it stopped.
     #[inline]
-    fn verify_group(&self, bios: &[Option<Owned<Self>>; TOGETHER]) -> [Option<Stopped>; TOGETHER] {
+    fn verify_group<const N: usize>(
+        &self,
+        bios: &[Option<Owned<Self>>; N],
+    ) -> [Option<Stopped>; N] {
         let walk = Walk::new(self, Cached { verity: self });
         let mut group = Group {
             pairs: walk.hasher.prefers_pairs(),
             walk,
-            stopped: [None; TOGETHER],
+            stopped: [None; N],
             waiting: None,
+            wanted: [const { Digest::new() }; 2],
             paired: 0,
             single: 0,
         };
-        for (member, bio) in bios.iter().flatten().enumerate() {
+        for (member, bio) in bios.iter().enumerate() {
+            let Some(bio) = bio else {
+                break;
+            };
             group.bio(member, bio);
         }
         group.flush();
@@ -108,12 +131,18 @@ impl Verity {
 
     /// Ends a bio, or hands it to a worker if it stopped for a reason that sleeping helps.
     #[inline]
-    fn settle(&self, mut bio: Owned<Self>, stopped: Option<Stopped>, count: Count) {
-        let Some(Stopped { number, stop }) = stopped else {
-            self.statistics.add(count, 1);
-            let _ended = self.finish(bio, BlockStatus::OK);
-            return;
-        };
+    fn settle(&self, bio: Owned<Self>, stopped: Option<Stopped>, count: Count) {
+        match stopped {
+            None => {
+                self.statistics.add(count, 1);
+                let _ended = self.finish(bio, BlockStatus::OK);
+            }
+            Some(stopped) => self.settle_stopped(bio, stopped),
+        }
+    }
+
+    #[cold]
+    fn settle_stopped(&self, mut bio: Owned<Self>, Stopped { number, stop }: Stopped) {
         let why = match stop {
             Stop::Error(ENOMEM) | Stop::Missing => Count::Missing,
             Stop::Mismatch => Count::Mismatch,
@@ -128,15 +157,24 @@ impl Verity {
     }
 }
 
-impl<'a> Group<'a> {
+impl<'a, const N: usize> Group<'a, N> {
     /// Verifies a bio up to its last block, which may be left waiting for the next bio.
     #[inline]
     fn bio(&mut self, member: usize, bio: &'a Owned<Verity>) {
         let size = self.walk.verity.geometry.data_block().bytes();
         let mut cursor = bio.cursor();
         for number in bio.data().left() {
-            match self.walk.look(number, &cursor) {
-                Ok(Some(block)) => self.add(Waiting { member, block }),
+            let [first, second] = &mut self.wanted;
+            let wanted = match self.waiting {
+                None => first,
+                Some(_) => second,
+            };
+            match self.walk.look(number, &cursor, wanted) {
+                Ok(Some(segment)) => self.add(Waiting {
+                    member,
+                    number,
+                    segment,
+                }),
                 Ok(None) => (),
                 Err(stop) => self.stop(member, Stopped { number, stop }),
             }
@@ -150,58 +188,59 @@ impl<'a> Group<'a> {
     /// Hashes a data block and the one before it, or has it wait.
     #[inline]
     fn add(&mut self, next: Waiting<'a>) {
-        if !self.pairs {
-            self.check(&next);
-        } else if let Some(before) = self.waiting.take() {
+        if let Some(before) = self.waiting.take() {
             self.check_pair(&before, &next);
-        } else {
-            self.waiting = Some(next);
+            return;
+        }
+        self.waiting = Some(next);
+        if !self.pairs {
+            self.flush();
         }
     }
 
-    /// Hashes the data block that is left, if there is one.
+    /// Hashes the data block that waits, if there is one.
     #[inline]
     fn flush(&mut self) {
-        if let Some(last) = self.waiting.take() {
-            self.check(&last);
-        }
-    }
-
-    #[inline]
-    fn check(&mut self, waiting: &Waiting<'_>) {
+        let Some(last) = self.waiting.take() else {
+            return;
+        };
         self.single = self.single.wrapping_add(1);
-        match self.walk.hash(waiting.block.segment.data()) {
-            Ok(digest) => self.compare(waiting, &digest),
-            Err(stop) => self.stop_at(waiting, stop),
-        }
+        let mut digest = Digest::new();
+        let result = self.walk.hash(last.segment.data(), &mut digest);
+        let [wanted, _] = &self.wanted;
+        let good = result.is_ok() && self.walk.is_good(last.number, &digest, wanted);
+        self.judge(&last, result, good);
     }
 
     #[inline]
     fn check_pair(&mut self, a: &Waiting<'_>, b: &Waiting<'_>) {
         self.paired = self.paired.wrapping_add(2);
-        match self.walk.hash_pair(&a.block, &b.block) {
-            Ok([first, second]) => {
-                self.compare(a, &first);
-                self.compare(b, &second);
-            }
-            Err(stop) => {
-                self.stop_at(a, stop);
-                self.stop_at(b, stop);
-            }
+        let mut digests = [const { Digest::new() }; 2];
+        let data = [a.segment.data(), b.segment.data()];
+        let result = self.walk.hash_pair(data, &mut digests);
+        let ([first, second], [for_first, for_second]) = (&digests, &self.wanted);
+        let hashed = result.is_ok();
+        let good = [
+            hashed && self.walk.is_good(a.number, first, for_first),
+            hashed && self.walk.is_good(b.number, second, for_second),
+        ];
+        for (block, good) in [a, b].into_iter().zip(good) {
+            self.judge(block, result, good);
         }
     }
 
+    /// Notes that a bio stopped at a data block if that could not be hashed, or is not good.
     #[inline]
-    fn compare(&mut self, waiting: &Waiting<'_>, digest: &Digest) {
-        if !self.walk.is_good(&waiting.block, digest) {
-            self.stop_at(waiting, Stop::Mismatch);
+    fn judge(&mut self, block: &Waiting<'_>, result: Result<(), Stop>, good: bool) {
+        let number = block.number;
+        match result {
+            Ok(()) if good => (),
+            Ok(()) => {
+                let stop = Stop::Mismatch;
+                self.stop(block.member, Stopped { number, stop });
+            }
+            Err(stop) => self.stop(block.member, Stopped { number, stop }),
         }
-    }
-
-    #[cold]
-    fn stop_at(&mut self, waiting: &Waiting<'_>, stop: Stop) {
-        let number = waiting.block.number;
-        self.stop(waiting.member, Stopped { number, stop });
     }
 
     /// Notes that a bio stopped; of two reasons the one at the earlier block counts.

@@ -10,6 +10,7 @@ use crate::{
     },
     hasher::{
         Algorithm,
+        Digest,
         Hasher,
         Salted, //
     },
@@ -116,8 +117,11 @@ impl Environment for Kernel<'_> {
             salt: &hashing.salt,
             salted: hashing.state.as_ref(),
         };
-        let computed = hasher.digest(zeros.as_slice().into()).map_err(errno)?;
-        let front = computed.get(..digest.len()).ok_or(EINVAL)?;
+        let mut computed = Digest::new();
+        hasher
+            .digest(zeros.as_slice().into(), &mut computed)
+            .map_err(errno)?;
+        let front = computed.bytes().get(..digest.len()).ok_or(EINVAL)?;
         digest.copy_from_slice(front);
         Ok(digest)
     }

@@ -390,6 +390,14 @@ impl Geometry {
         })
     }
 
+    /// The first byte of the digest of a data block in its leaf.
+    #[inline]
+    pub fn leaf_offset(&self, data_block: u64) -> u32 {
+        let slot = data_block as u32 & self.slot_mask();
+        // Does not wrap, by the invariants of the type.
+        slot.wrapping_mul(self.slot_size)
+    }
+
     /// How many data blocks, from this one on, have their digests in the same leaf.
     ///
     /// One look-up of the leaf serves them all: their digests follow each other at

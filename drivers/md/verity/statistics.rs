@@ -22,7 +22,9 @@ use kernel::{
 /// What is counted.
 #[derive(Clone, Copy)]
 pub(crate) enum Count {
-    /// Bios verified where they completed, or in softirq soon after.
+    /// Bios verified in the task that read, or the thread that the device completed them in.
+    Task,
+    /// Bios verified in softirq.
     Softirq,
     /// Bios verified on the work queue without sleeping.
     Queue,
@@ -40,7 +42,8 @@ pub(crate) enum Count {
     Single,
 }
 
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
+    "task",
     "softirq",
     "queue",
     "not_softirq_size",

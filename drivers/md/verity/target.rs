@@ -168,7 +168,9 @@ impl Operations for Verity {
 
     const VERSION: [u32; 3] = VERSION;
     // Security modules depend on both.
-    const FEATURES: Features = Features::SINGLETON.and(Features::IMMUTABLE);
+    const FEATURES: Features = Features::SINGLETON
+        .and(Features::IMMUTABLE)
+        .and(Features::NOWAIT);
     const MESSAGES: Messages = Messages {
         prefix: c"verity",
         no_memory: c"Cannot allocate verity structure",
@@ -224,21 +226,24 @@ impl Operations for Verity {
         if !status.is_ok() {
             return self.finish(bio, status);
         }
-        if !self.options.try_verify_in_tasklet || !self.suits_softirq(&bio) {
-            return bio.batch_on(&self.queue);
+        match Kind::current() {
+            // The device was so fast that whoever wants the data is still here.
+            Kind::Task => match bio.batch_in_plug(&self.queue) {
+                Ok(handed) => handed,
+                Err(bio) => self.verify_here(bio, Count::Task),
+            },
+            kind if self.options.try_verify_in_tasklet && self.suits_softirq(&bio) => match kind {
+                Kind::Thread => self.verify_here(bio, Count::Task),
+                _ => bio.batch_in_softirq(),
+            },
+            _ => bio.batch_on(&self.queue),
         }
-        let kind = Kind::current();
-        if bio.expects_company(kind) {
-            return bio.batch_in_softirq();
-        }
-        let (batch, handed) = bio.alone();
-        self.verify_batch(batch, Count::Softirq);
-        handed
     }
 
     fn batch(&self, _ti: &Target, bios: Batch<Self>) {
         let count = match Kind::current() {
-            Kind::Task => Count::Queue,
+            Kind::Task => Count::Task,
+            Kind::Thread => Count::Queue,
             Kind::SoftIrq | Kind::HardIrq => Count::Softirq,
         };
         self.verify_batch(bios, count);
@@ -301,6 +306,14 @@ impl Operations for Verity {
 }
 
 impl Verity {
+    /// Verifies a bio at once.
+    #[inline]
+    fn verify_here(&self, bio: Owned<Self>, count: Count) -> Handed {
+        let (batch, handed) = bio.alone();
+        self.verify_batch(batch, count);
+        handed
+    }
+
     /// Returns whether a bio is to be verified in softirq.
     #[inline]
     fn suits_softirq(&self, bio: &Owned<Self>) -> bool {
@@ -321,7 +334,7 @@ impl Verity {
 
     /// Ends a bio, unless the table says to stop the machine at an I/O error.
     pub(crate) fn finish(&self, mut bio: Owned<Self>, status: BlockStatus) -> Handed {
-        if status.is_ok() || !self.stops_at_error(&bio) {
+        if status.is_ok() || status == BlockStatus::AGAIN || !self.stops_at_error(&bio) {
             return bio.end(status);
         }
         // The bio does not end: the machine restarts.

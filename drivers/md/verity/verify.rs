@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Verification of one bio where it may sleep: hash blocks are read, bad blocks dealt with.
+//!
+//! Few bios come here, and those wait for the device anyway: blocks are hashed one at a time.
 
 use crate::{
+    hasher::Digest,
     report::{
         BlockKind,
         Corruption, //
@@ -13,13 +16,15 @@ use crate::{
     },
     walk::{
         Access,
-        Pending,
         Stop,
         Walk, //
     }, //
 };
 use dm::{
-    bio::Owned,
+    bio::{
+        Owned,
+        Segment, //
+    },
     bufio::Buffer,
     context::MaySleep,
     target::Target, //
@@ -94,53 +99,36 @@ impl Verity {
     }
 }
 
+/// A data block whose digest is known, and where that is.
+struct Found<'a> {
+    number: u64,
+    segment: Segment<'a>,
+}
+
 impl<'a> Walk<'a, Reading<'a>> {
     /// Verifies all data blocks that are left.
     fn all(&mut self, bio: &Owned<Verity>) -> Result<(), Stop> {
         let blocks = bio.data().left();
         let size = self.verity.geometry.data_block().bytes();
-        let pairs = self.hasher.prefers_pairs();
         let mut cursor = bio.cursor();
         cursor.advance(bio.data().done().saturating_mul(size));
-        let mut pending = None;
+        let (mut wanted, mut digest) = (Digest::new(), Digest::new());
         for number in blocks {
-            if let Some(block) = self.look(number, &cursor)? {
-                match pending.take() {
-                    Some(before) => self.check_pair(&before, &block)?,
-                    None if pairs => pending = Some(block),
-                    None => self.check(&block)?,
+            if let Some(segment) = self.look(number, &cursor, &mut wanted)? {
+                self.hash(segment.data(), &mut digest)?;
+                if !self.is_good(number, &digest, &wanted) {
+                    self.bad(&Found { number, segment }, &wanted)?;
                 }
             }
             cursor.advance(size);
-        }
-        match pending {
-            Some(last) => self.check(&last),
-            None => Ok(()),
-        }
-    }
-
-    fn check(&mut self, block: &Pending<'_>) -> Result<(), Stop> {
-        let digest = self.hash(block.segment.data())?;
-        if self.is_good(block, &digest) {
-            return Ok(());
-        }
-        self.bad(block)
-    }
-
-    fn check_pair(&mut self, a: &Pending<'_>, b: &Pending<'_>) -> Result<(), Stop> {
-        let digests = self.hash_pair(a, b)?;
-        for (block, digest) in [a, b].into_iter().zip(&digests) {
-            if !self.is_good(block, digest) {
-                self.bad(block)?;
-            }
         }
         Ok(())
     }
 
     /// Deals with a data block whose digest is wrong.
     #[cold]
-    fn bad(&mut self, block: &Pending<'_>) -> Result<(), Stop> {
-        if self.is_good_on_disk(block) {
+    fn bad(&mut self, block: &Found<'_>, wanted: &Digest) -> Result<(), Stop> {
+        if self.is_good_on_disk(block, wanted) {
             self.remember(block.number);
             return Ok(());
         }
@@ -151,7 +139,7 @@ impl<'a> Walk<'a, Reading<'a>> {
 
     /// Reads a block again where nobody else can write to it. If it is good there, it was changed
     /// after it was read, and the good one is returned.
-    fn is_good_on_disk(&self, block: &Pending<'_>) -> bool {
+    fn is_good_on_disk(&self, block: &Found<'_>, wanted: &Digest) -> bool {
         let (verity, token) = (self.verity, self.access.token);
         let mut page = verity.recheck_pages.alloc(token);
         let size = verity.geometry.data_block().bytes() as usize;
@@ -159,11 +147,12 @@ impl<'a> Walk<'a, Reading<'a>> {
             return false;
         };
         let sector = verity.data_sector(block.number);
+        let mut digest = Digest::new();
         let good = verity
             .io
             .read(&verity.data_device, sector, data, token)
-            .and_then(|()| self.hasher.digest((&*data).into()))
-            .is_ok_and(|digest| self.is_same(&digest, &block.wanted));
+            .and_then(|()| self.hasher.digest((&*data).into(), &mut digest))
+            .is_ok_and(|()| self.is_same(&digest, wanted.bytes()));
         if good {
             block.segment.copy_from(data);
         }

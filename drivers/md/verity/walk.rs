@@ -10,11 +10,9 @@
 //! about a bad one, is the [`Access`].
 
 use crate::{
-    hash_tree::Position,
     hasher::{
         Digest,
-        Hasher,
-        MAX_DIGEST_SIZE, //
+        Hasher, //
     },
     target::{
         HashBlock,
@@ -22,13 +20,17 @@ use crate::{
     },
     LOG, //
 };
-use core::sync::atomic::Ordering;
+use core::{
+    ops::Range,
+    sync::atomic::Ordering, //
+};
 use dm::{
     bio::{
         Cursor,
         Segment, //
     },
     bufio::Buffer,
+    crypto::Data,
     log::RateLimit, //
 };
 use kernel::prelude::*;
@@ -60,16 +62,9 @@ pub(crate) trait Access<'a> {
     fn mismatch(&mut self, block: u64, number: u64) -> Result<(), Stop>;
 }
 
-/// A data block and the digest that it must have.
-pub(crate) struct Pending<'a> {
-    pub(crate) number: u64,
-    pub(crate) segment: Segment<'a>,
-    pub(crate) wanted: Digest,
-}
-
-/// A verified leaf, kept for the data blocks before `end`.
+/// A verified leaf, kept for the data blocks of `blocks`.
 struct Leaf<'a> {
-    end: u64,
+    blocks: Range<u64>,
     buffer: Buffer<'a, HashBlock>,
 }
 
@@ -78,68 +73,62 @@ pub(crate) struct Walk<'a, A> {
     pub(crate) verity: &'a Verity,
     pub(crate) hasher: Hasher<'a>,
     pub(crate) access: A,
+    /// The bytes of a digest.
+    digest_size: usize,
     leaf: Option<Leaf<'a>>,
 }
 
 impl<'a, A: Access<'a>> Walk<'a, A> {
+    #[inline]
     pub(crate) fn new(verity: &'a Verity, access: A) -> Self {
         Self {
             verity,
             hasher: verity.hasher(),
             access,
+            digest_size: verity.geometry.digest_size() as usize,
             leaf: None,
         }
     }
 
-    /// Finds out what the data block at `cursor` must be; `None` if there is nothing to check,
-    /// since it was checked before or is a zero block.
+    /// Finds out what the digest of the data block at `cursor` must be, and where its data is.
+    /// `None` if there is nothing to check, since that was done before or it is a zero block.
     #[inline]
     pub(crate) fn look<'b>(
         &mut self,
         number: u64,
         cursor: &Cursor<'b>,
-    ) -> Result<Option<Pending<'b>>, Stop> {
+        wanted: &mut Digest,
+    ) -> Result<Option<Segment<'b>>, Stop> {
         let validated = &self.verity.options.validated;
         if validated.as_ref().is_some_and(|bits| bits.get(number)) {
             return Ok(None);
         }
-        let wanted = self.digest_of(number)?;
+        self.find(number, wanted)?;
         let segment = self.segment(cursor)?;
         if let Some(zero) = &self.verity.options.zero_digest {
-            if self.is_same(&wanted, zero) {
+            if self.is_same(wanted, zero) {
                 segment.fill_zero();
                 return Ok(None);
             }
         }
-        Ok(Some(Pending {
-            number,
-            segment,
-            wanted,
-        }))
+        Ok(Some(segment))
     }
 
     #[inline]
     fn segment<'b>(&self, cursor: &Cursor<'b>) -> Result<Segment<'b>, Stop> {
-        static LIMIT: RateLimit = RateLimit::new();
-
         let size = self.verity.geometry.data_block().bytes() as usize;
-        let segment = cursor.segment().and_then(|segment| segment.first(size));
-        Ok(segment.ok_or_else(|| {
-            // The limits of the device do not let such a bio through.
-            LOG.error_limited(
-                &LIMIT,
-                format_args!("unaligned io (data block spans pages)"),
-            );
-            EIO
-        })?)
+        match cursor.segment().and_then(|segment| segment.first(size)) {
+            Some(segment) => Ok(segment),
+            None => Err(unaligned()),
+        }
     }
 
     /// Returns whether a data block has the digest that it must have, and if so remembers that.
     #[inline]
-    pub(crate) fn is_good(&self, block: &Pending<'_>, digest: &Digest) -> bool {
-        let good = self.is_same(digest, &block.wanted);
+    pub(crate) fn is_good(&self, number: u64, digest: &Digest, wanted: &Digest) -> bool {
+        let good = self.is_same(digest, wanted.bytes());
         if good {
-            self.remember(block.number);
+            self.remember(number);
         }
         good
     }
@@ -154,47 +143,46 @@ impl<'a, A: Access<'a>> Walk<'a, A> {
 
     /// Compares the bytes that a digest of this device has.
     #[inline]
-    pub(crate) fn is_same(&self, a: &[u8], b: &[u8]) -> bool {
-        let size = self.verity.geometry.digest_size() as usize;
-        match (a.get(..size), b.get(..size)) {
-            (Some(a), Some(b)) => a == b,
-            _ => false,
-        }
+    pub(crate) fn is_same(&self, a: &Digest, b: &[u8]) -> bool {
+        a.is_same(b, self.digest_size)
     }
 
-    /// Returns the digest that a data block must have.
+    /// Finds the digest that a data block must have.
     #[inline]
-    fn digest_of(&mut self, number: u64) -> Result<Digest, Stop> {
-        let Some(position) = self.verity.geometry.position(0, number) else {
-            return self.to_digest(&self.verity.hashing.root_digest, 0);
-        };
+    fn find(&mut self, number: u64, wanted: &mut Digest) -> Result<(), Stop> {
         if let Some(leaf) = &self.leaf {
-            if self.is_under(leaf, number) {
-                return self.to_digest(leaf.buffer.data(), position.offset);
+            if leaf.blocks.contains(&number) {
+                return self.take_from_leaf(&leaf.buffer, number, wanted);
             }
         }
-        self.leaf = None;
-        let buffer = self.leaf_of(number, position)?;
-        let digest = self.to_digest(buffer.data(), position.offset)?;
-        if is_verified(&buffer) {
-            let run = self.verity.geometry.leaf_run(number);
-            let end = number.saturating_add(run);
-            self.leaf = Some(Leaf { end, buffer });
-        }
-        Ok(digest)
+        self.find_leaf(number, wanted)
     }
 
-    /// Returns whether the digest of a data block is in a leaf.
+    /// Finds the digest in another leaf than the last one.
     #[inline]
-    fn is_under(&self, leaf: &Leaf<'a>, number: u64) -> bool {
-        let slots = self.verity.geometry.slot_bits();
-        number < leaf.end && number >> slots == leaf.end.saturating_sub(1) >> slots
+    fn find_leaf(&mut self, number: u64, wanted: &mut Digest) -> Result<(), Stop> {
+        self.leaf = None;
+        let geometry = &self.verity.geometry;
+        let Some(position) = geometry.position(0, number) else {
+            return self.take(&self.verity.hashing.root_digest, 0, wanted);
+        };
+        let buffer = self.leaf_of(number, position.hash_block)?;
+        self.take_from_leaf(&buffer, number, wanted)?;
+        if is_verified(&buffer) {
+            let end = number.saturating_add(geometry.leaf_run(number));
+            self.leaf = Some(Leaf {
+                blocks: number..end,
+                buffer,
+            });
+        }
+        Ok(())
     }
 
     /// Returns the leaf with the digest of a data block, verified unless corruption is ignored.
-    fn leaf_of(&mut self, number: u64, position: Position) -> Result<Buffer<'a, HashBlock>, Stop> {
+    #[inline]
+    fn leaf_of(&mut self, number: u64, block: u64) -> Result<Buffer<'a, HashBlock>, Stop> {
         // An error shows again on the way down, if the way gets that far.
-        match self.access.get(position.hash_block) {
+        match self.access.get(block) {
             Ok(buffer) if is_verified(&buffer) => Ok(buffer),
             Err(Stop::Missing) => Err(Stop::Missing),
             _ => self.descend(number),
@@ -205,11 +193,12 @@ impl<'a, A: Access<'a>> Walk<'a, A> {
     #[cold]
     fn descend(&mut self, number: u64) -> Result<Buffer<'a, HashBlock>, Stop> {
         let verity = self.verity;
-        let mut wanted = self.to_digest(&verity.hashing.root_digest, 0)?;
+        let mut wanted = Digest::new();
+        self.take(&verity.hashing.root_digest, 0, &mut wanted)?;
         for level in (1..verity.geometry.levels()).rev() {
             let position = verity.geometry.position(level, number).ok_or(EINVAL)?;
             let buffer = self.hash_block(number, position.hash_block, &wanted)?;
-            wanted = self.to_digest(buffer.data(), position.offset)?;
+            self.take(buffer.data(), position.offset, &mut wanted)?;
         }
         let leaf = verity.geometry.position(0, number).ok_or(EINVAL)?;
         self.hash_block(number, leaf.hash_block, &wanted)
@@ -224,8 +213,9 @@ impl<'a, A: Access<'a>> Walk<'a, A> {
     ) -> Result<Buffer<'a, HashBlock>, Stop> {
         let buffer = self.access.get(block)?;
         if !is_verified(&buffer) {
-            let digest = self.hash(buffer.data().into())?;
-            if self.is_same(&digest, wanted) {
+            let mut digest = Digest::new();
+            self.hash(buffer.data().into(), &mut digest)?;
+            if self.is_same(&digest, wanted.bytes()) {
                 buffer.aux().verified.store(true, Ordering::Release);
             } else {
                 self.access.mismatch(block, number)?;
@@ -236,30 +226,37 @@ impl<'a, A: Access<'a>> Walk<'a, A> {
 
     /// Hashes a block.
     #[inline]
-    pub(crate) fn hash(&self, block: dm::crypto::Data<'_>) -> Result<Digest, Stop> {
-        Ok(self.hasher.digest(block).inspect_err(log_error)?)
+    pub(crate) fn hash(&self, block: Data<'_>, digest: &mut Digest) -> Result<(), Stop> {
+        self.hasher.digest(block, digest).map_err(failed)
     }
 
     /// Hashes two blocks.
     #[inline]
-    pub(crate) fn hash_pair(&self, a: &Pending<'_>, b: &Pending<'_>) -> Result<[Digest; 2], Stop> {
-        let digests = self.hasher.digest_pair(a.segment.data(), b.segment.data());
-        Ok(digests.inspect_err(log_error)?)
+    pub(crate) fn hash_pair(
+        &self,
+        blocks: [Data<'_>; 2],
+        digests: &mut [Digest; 2],
+    ) -> Result<(), Stop> {
+        self.hasher.digest_pair(blocks, digests).map_err(failed)
     }
 
-    /// Copies the digest at `offset` (bytes) of a hash block.
+    /// Takes the digest of a data block from its leaf.
     #[inline]
-    fn to_digest(&self, block: &[u8], offset: u32) -> Result<Digest, Stop> {
-        let size = self.verity.geometry.digest_size() as usize;
-        let mut digest = [0; MAX_DIGEST_SIZE];
-        let from = block
-            .get(offset as usize..)
-            .and_then(|rest| rest.get(..size));
-        match (digest.get_mut(..size), from) {
-            (Some(to), Some(from)) => to.copy_from_slice(from),
-            _ => return Err(Stop::Error(EINVAL)),
-        }
-        Ok(digest)
+    fn take_from_leaf(
+        &self,
+        leaf: &Buffer<'a, HashBlock>,
+        number: u64,
+        wanted: &mut Digest,
+    ) -> Result<(), Stop> {
+        let offset = self.verity.geometry.leaf_offset(number);
+        self.take(leaf.data(), offset, wanted)
+    }
+
+    /// Takes the digest at `offset` (bytes) of a hash block.
+    #[inline]
+    fn take(&self, block: &[u8], offset: u32, wanted: &mut Digest) -> Result<(), Stop> {
+        wanted.take(block, offset as usize, self.digest_size)?;
+        Ok(())
     }
 }
 
@@ -269,6 +266,19 @@ fn is_verified(buffer: &Buffer<'_, HashBlock>) -> bool {
 }
 
 #[cold]
-fn log_error(error: &Error) {
+fn failed(error: Error) -> Stop {
     LOG.error(format_args!("Error hashing block: {}", error.to_errno()));
+    Stop::Error(error)
+}
+
+/// The limits of the device do not let a bio through that comes to this.
+#[cold]
+fn unaligned() -> Stop {
+    static LIMIT: RateLimit = RateLimit::new();
+
+    LOG.error_limited(
+        &LIMIT,
+        format_args!("unaligned io (data block spans pages)"),
+    );
+    Stop::Error(EIO)
 }

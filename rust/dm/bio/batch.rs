@@ -18,7 +18,6 @@ use super::{
 use crate::{
     alloc,
     bindings,
-    context::Kind,
     target::{
         Instance,
         Operations, //
@@ -34,14 +33,10 @@ use core::{
     },
     sync::atomic::{
         AtomicPtr,
-        AtomicU32,
         Ordering, //
     },
 };
 use kernel::prelude::*;
-
-/// After how many bios on its own a CPU looks again whether company would come.
-const PROBE: u32 = 64;
 
 /// The lists of an instance.
 pub(crate) struct Batches<T: Operations> {
@@ -53,8 +48,6 @@ pub(crate) struct Batches<T: Operations> {
 struct Cpu<T: Operations> {
     softirq: Lane<T>,
     queue: Lane<T>,
-    /// 0 where the last batch had company; else how many bios to go until the next look.
-    alone: AtomicU32,
 }
 
 /// A list and the work that processes it.
@@ -68,7 +61,6 @@ struct Lane<T: Operations> {
     work: UnsafeCell<bindings::work_struct>,
     head: AtomicPtr<Header<T>>,
     instance: NonNull<Instance<T>>,
-    cpu: *const Cpu<T>,
 }
 
 // SAFETY: The work item is only used by the kernel, the list is atomic.
@@ -82,7 +74,6 @@ impl<T: Operations> Lane<T> {
             work: UnsafeCell::new(pin_init::zeroed()),
             head: AtomicPtr::new(ptr::null_mut()),
             instance,
-            cpu: ptr::null(),
         }
     }
 
@@ -108,22 +99,9 @@ impl<T: Operations> Lane<T> {
 
     /// Takes all bios, the oldest first.
     fn take(&self) -> Batch<T> {
-        let mut newest = self.head.swap(ptr::null_mut(), Ordering::Acquire);
-        let mut oldest = ptr::null_mut();
-        let mut len: usize = 0;
-        while !newest.is_null() {
-            // SAFETY: By the type invariant, and the list is ours now.
-            let next = unsafe { core::mem::replace(&mut (*newest).next, oldest) };
-            oldest = newest;
-            newest = next;
-            len = len.wrapping_add(1);
-        }
-        // INVARIANT: The list was ours, in the other order.
-        Batch {
-            next: oldest,
-            len,
-            _bios: PhantomData,
-        }
+        let newest = self.head.swap(ptr::null_mut(), Ordering::Acquire);
+        // SAFETY: By the type invariant, and the list is ours now.
+        unsafe { Batch::from_newest(newest) }
     }
 }
 
@@ -142,14 +120,11 @@ impl<T: Operations> Batches<T> {
             let cpu = Cpu {
                 softirq: Lane::new(instance),
                 queue: Lane::new(instance),
-                alone: AtomicU32::new(0),
             };
             cpus.push(cpu, GFP_KERNEL)?;
         }
         for cpu in &mut cpus {
-            let this = ptr::from_ref(&*cpu);
             for lane in [&mut cpu.softirq, &mut cpu.queue] {
-                lane.cpu = this;
                 // INVARIANT: The vector does not grow any more, so the lane stays where it is.
                 // SAFETY: Nobody uses the work item yet.
                 unsafe { bindings::rdm_init_work(lane.work.get(), Some(run::<T>)) };
@@ -188,11 +163,6 @@ unsafe extern "C" fn run<T: Operations>(work: *mut bindings::work_struct) {
     // SAFETY: By the type invariant.
     let instance = unsafe { lane.instance.as_ref() };
     let batch = lane.take();
-    if let Some(cpu) = NonNull::new(lane.cpu.cast_mut()) {
-        // SAFETY: The lists of a CPU live as long as their lanes.
-        let alone = unsafe { &cpu.as_ref().alone };
-        alone.store(if batch.len > 1 { 0 } else { PROBE }, Ordering::Relaxed);
-    }
     instance.state.batch(instance.target(), batch);
 }
 
@@ -208,6 +178,27 @@ pub struct Batch<T: Operations> {
 }
 
 impl<T: Operations> Batch<T> {
+    /// # Safety
+    ///
+    /// `newest` must be a list of headers, linked by `next`, of bios that nobody else has.
+    pub(super) unsafe fn from_newest(mut newest: *mut Header<T>) -> Self {
+        let mut oldest = ptr::null_mut();
+        let mut len: usize = 0;
+        while !newest.is_null() {
+            // SAFETY: By the requirements of this function.
+            let next = unsafe { core::mem::replace(&mut (*newest).next, oldest) };
+            oldest = newest;
+            newest = next;
+            len = len.wrapping_add(1);
+        }
+        // INVARIANT: The list was ours, in the other order.
+        Self {
+            next: oldest,
+            len,
+            _bios: PhantomData,
+        }
+    }
+
     /// Returns how many bios are left.
     pub fn len(&self) -> usize {
         self.len
@@ -268,31 +259,16 @@ impl<T: Operations> Owned<T> {
     /// Has the bio processed on `queue`, together with others of this CPU. Any context.
     #[inline]
     pub fn batch_on(self, queue: &OwnedQueue) -> Handed {
-        self.batch(queue.as_ptr(), |cpu| &cpu.queue)
+        // SAFETY: The queue lives longer than the bios of its target.
+        unsafe { self.batch_on_raw(queue.as_ptr()) }
     }
 
-    /// Returns whether company may come if this bio is batched. Any context.
+    /// # Safety
     ///
-    /// In softirq and hard-irq context completions come in groups. In a task, where a device
-    /// completes bios as they are submitted, that shows only if one is made to wait: the result is
-    /// that of the last batch, or, now and then, a trial.
+    /// `queue` must be a work queue that lives as long as the instance.
     #[inline]
-    pub fn expects_company(&self, kind: Kind) -> bool {
-        if kind != Kind::Task {
-            return true;
-        }
-        let Some(cpu) = self.batches().and_then(Batches::here) else {
-            return false;
-        };
-        let alone = cpu.alone.load(Ordering::Relaxed);
-        cpu.alone.store(alone.saturating_sub(1), Ordering::Relaxed);
-        alone <= 1
-    }
-
-    #[inline]
-    fn batches(&self) -> Option<&Batches<T>> {
-        // SAFETY: By the type invariant, the instance lives as long as the bio.
-        unsafe { self.header().instance.as_ref() }.batches()
+    pub(super) unsafe fn batch_on_raw(self, queue: *mut bindings::workqueue_struct) -> Handed {
+        self.batch(queue, |cpu| &cpu.queue)
     }
 
     #[inline]

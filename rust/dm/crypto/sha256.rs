@@ -7,6 +7,7 @@
 use super::Data;
 use crate::bindings;
 use core::mem::MaybeUninit;
+use kernel::prelude::*;
 
 /// The bytes of a digest.
 pub const DIGEST_SIZE: usize = 32;
@@ -51,35 +52,31 @@ impl State {
         unsafe { bindings::sha256_update(&mut self.ctx, data.as_ptr(), data.len()) }
     }
 
-    /// Returns the digest of all bytes added. Any context.
+    /// Writes the digest of what was added so far and `data` to `out`. Any context.
     #[inline]
-    pub fn finish(mut self) -> [u8; DIGEST_SIZE] {
-        let mut digest = [0; DIGEST_SIZE];
-        // SAFETY: By the type invariant, `ctx` is valid; `digest` takes 32 bytes.
-        unsafe { bindings::sha256_final(&mut self.ctx, digest.as_mut_ptr()) };
-        digest
-    }
-
-    /// Returns the digest of what was added so far and `data`. Any context.
-    #[inline]
-    pub fn digest(&self, data: Data<'_>) -> [u8; DIGEST_SIZE] {
+    pub fn digest(&self, data: Data<'_>, out: &mut [u8; DIGEST_SIZE]) {
         let mut state = self.clone();
         state.update(data);
-        state.finish()
+        // SAFETY: By the type invariant, `ctx` is valid; `out` takes 32 bytes.
+        unsafe { bindings::sha256_final(&mut state.ctx, out.as_mut_ptr()) };
     }
 
-    /// Returns two digests at once: of what was added so far and each of `a` and `b`, which must
-    /// have one length; `None` if not. Any context.
+    /// Writes two digests at once: of what was added so far and each of `data`, which must have
+    /// one length. Any context.
     ///
     /// The CPU interleaves the two where it has SHA instructions, for little more than the time
     /// of one.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the lengths differ.
     #[inline]
-    pub fn digest_2x(&self, a: Data<'_>, b: Data<'_>) -> Option<[[u8; DIGEST_SIZE]; 2]> {
+    pub fn digest_2x(&self, data: [Data<'_>; 2], out: [&mut [u8; DIGEST_SIZE]; 2]) -> Result {
+        let [a, b] = data;
+        let [first, second] = out;
         if a.len() != b.len() {
-            return None;
+            return Err(EINVAL);
         }
-        let mut digests = [[0; DIGEST_SIZE]; 2];
-        let [first, second] = &mut digests;
         // SAFETY: By the type invariants, `ctx` is valid and `a` and `b` can be read for the
         // same length; the digests take 32 bytes each.
         unsafe {
@@ -92,7 +89,7 @@ impl State {
                 second.as_mut_ptr(),
             )
         };
-        Some(digests)
+        Ok(())
     }
 }
 
