@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Mapped devices, loop devices and files for the tests.
+
+export DM_DISABLE_UDEV=1 LC_ALL=C.UTF-8
+if [ "${RDM_MODULES:-c}" = c ]; then
+    BUFIO=/sys/module/dm_bufio/parameters
+    VERITY_MODULE=dm_verity
+else
+    BUFIO=/sys/module/rdm/parameters
+    VERITY_MODULE=rdm_verity
+fi
+T=${VERITY_TARGET:-verity}
+
+dev() { echo "/dev/mapper/ksft-$1"; }
+
+dm_create() { # name table [option...]
+    local name=$1 table=$2
+    shift 2
+    dmsetup create "ksft-$name" --table "$table" "$@"
+    [ -b "$(dev "$name")" ] || fail "no device node of $name"
+}
+dm_table() { dmsetup table "ksft-$1"; }
+dm_status() { dmsetup status "ksft-$1"; }
+dm_remove() { dmsetup remove "ksft-$1"; }
+dm_swap() { # name table: reloads a live device
+    dmsetup suspend --noflush "ksft-$1"
+    dmsetup reload "ksft-$1" "${@:3}" --table "$2"
+    dmsetup resume "ksft-$1"
+}
+
+loop() { losetup --find --show "$@"; }
+majmin() { # device
+    local d
+    d=$(readlink -f "$1")
+    printf '%d:%d\n' 0x"$(stat -c %t "$d")" 0x"$(stat -c %T "$d")"
+}
+sectors() { blockdev --getsz "$1"; }
+
+# Direct I/O: an error is that of the device, not the page cache's EIO.
+read_direct() { # device block [block size] [count]
+    dd if="$1" of=/dev/null bs="${3:-4096}" skip="$2" count="${4:-1}" iflag=direct status=none
+}
+sum() { sha256sum <"$1" | cut -c1-64; }
+random() { # file bytes
+    head -c "$2" /dev/urandom >"$1"
+}
+
+# Changes one byte of a file to another value.
+flip() { # file offset
+    local byte
+    byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+    printf "\\x$(printf %02x $((byte ^ 0x41)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+drop_caches() { sync; echo 3 >/proc/sys/vm/drop_caches; }
+
+# What the tests have made, from sysfs: no process is started to find nothing.
+ksft_mounts() {
+    local where
+    while read -r _ where _; do [[ $where != /tmp/ksft-* ]] || echo "$where"; done </proc/mounts
+}
+ksft_maps() { # the latest first: they are on top
+    local f name all=
+    for f in /sys/block/dm-*/dm/name; do
+        [ ! -e "$f" ] || { read -r name <"$f" && [[ $name != ksft-* ]] || all="$name $all"; } 2>/dev/null
+    done
+    echo $all
+}
+ksft_loops() {
+    local f name
+    for f in /sys/block/loop*/loop/backing_file; do
+        [ ! -e "$f" ] || { read -r name <"$f" && [[ $name != /tmp/ksft-* ]] || echo "/dev/$(basename "${f%/loop/*}")"; } 2>/dev/null
+    done
+}
+
+# Removes all that the tests have made. Fails if something cannot be removed.
+ksft_cleanup() {
+    local i left name
+    for i in $(jobs -p); do [ "$i" = "${TABLES_PID:-}" ] || kill "$i" 2>/dev/null; done
+    left=$(ksft_mounts)
+    [ -z "$left" ] || tac <<<"$left" | xargs umount -l
+    for i in 1 2 3 4 5 6 7 8; do
+        left=$(ksft_maps)
+        [ -n "$left" ] || break
+        [ $i = 1 ] || { for name in $left; do dmsetup resume $name; done; sleep 0.3; } >/dev/null 2>&1
+        # It stops at the first that is in use.
+        for name in $left; do dmsetup remove $name; done >/dev/null 2>&1
+    done
+    [ -z "$left" ] || { echo "# left behind: mapped devices" $left; return 1; }
+    left=$(ksft_loops)
+    [ -z "$left" ] || losetup -d $left
+    # A loop device that somebody still holds open stays.
+    for i in 1 2 3 4; do
+        left=$(ksft_loops)
+        [ -n "$left" ] || break
+        sleep 0.3
+    done
+    [ -z "$left" ] || { echo "# left behind: open loop devices" $left; return 1; }
+    [ -e /sys/module/$VERITY_MODULE ] || return 0
+    read -r left </sys/module/$VERITY_MODULE/refcnt
+    [ "$left" = 0 ] || { echo "# left behind: $left references to $VERITY_MODULE"; return 1; }
+}

@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What user space may ask of the device besides reading: messages, ioctls, writes,
+# discards; and where blocks may begin.
+# Rows: V-45 V-46 V-47 V-64 V-65 X-13 X-14 X-16
+
+. "$(dirname "$0")/../lib/verity.sh"
+setup() { small_image; }
+
+test_message() {
+    attach
+    vopen v
+    log_mark
+    fails "Invalid argument" dmsetup message ksft-v 0 hello
+    log | grep -qE "^device-mapper: ioctl: Target type does not support messages$"
+}
+test_ioctl_is_passed_down() {
+    attach
+    vopen v
+    # A loop device knows this ioctl; the mapped device alone does not.
+    python3 - "$(dev v)" <<-'PY'
+	import fcntl, os, sys
+	fd = os.open(sys.argv[1], os.O_RDONLY)
+	fcntl.ioctl(fd, 0x4C05, bytearray(232))
+	PY
+}
+test_ioctl_needs_rawio_on_a_part() {
+    attach
+    length=8 vopen v
+    python3 - "$(dev v)" <<-'PY'
+	import ctypes, errno, fcntl, os, sys
+	fd = os.open(sys.argv[1], os.O_RDONLY)
+	fcntl.ioctl(fd, 0x4C05, bytearray(232))
+	# Without CAP_SYS_RAWIO: drop everything but what keeps the descriptor.
+	libc = ctypes.CDLL(None, use_errno=True)
+	head = (ctypes.c_uint32 * 2)(0x20080522, 0)
+	if libc.capset(head, (ctypes.c_uint32 * 6)()):
+	    sys.exit("capset: " + os.strerror(ctypes.get_errno()))
+	try:
+	    fcntl.ioctl(fd, 0x4C05, bytearray(232))
+	    sys.exit("passed down without CAP_SYS_RAWIO")
+	except OSError as e:
+	    if e.errno != errno.ENOTTY:
+	        raise
+	PY
+}
+test_write_open() {
+    attach
+    vopen v
+    fails "Operation not permitted" dd if=/dev/zero of="$(dev v)" bs=4096 count=1 conv=notrunc oflag=direct
+    equal "$(blockdev --getro "$(dev v)")" 1
+}
+# Another mapping on top sends writes which no open refuses.
+test_write_is_killed() {
+    attach
+    vopen v
+    dmsetup create ksft-top --table "0 4096 linear $(dev v) 0" 2>/dev/null || skip "dm core opens a read-only device for reading only"
+    fails "Input/output error" dd if=/dev/zero of="$(dev top)" bs=4096 count=1 conv=notrunc oflag=direct
+    equal "$(sum "$(dev v)")" "$(sum "$DIR/data")"
+}
+test_smaller_than_a_block() {
+    attach
+    vopen v
+    fails "Invalid argument" read_direct "$(dev v)" 0 512
+    fails "Invalid argument" read_direct "$(dev v)" 1 2048
+    equal "$(dm_status v)" "0 4096 $T V -"
+}
+# A linear below 4096-byte blocks at an odd sector brings unaligned bios.
+test_unaligned() {
+    attach
+    vopen v
+    log_mark
+    if dm_create top "0 8 linear $(dev v) 1" --readonly 2>/dev/null; then
+        fails "Input/output error" read_direct "$(dev top)" 0
+        log | grep -qxF "device-mapper: verity: unaligned io"
+    else
+        log | grep -q "not aligned"
+    fi
+}
+test_discard() {
+    attach
+    vopen v
+    fails "not supported" blkdiscard -f "$(dev v)"
+    local q
+    q=/sys/block/$(basename "$(readlink -f "$(dev v)")")/queue
+    equal "$(cat "$q/discard_max_bytes")" 0
+    equal "$(cat "$q/write_zeroes_max_bytes")" 0
+    equal "$(cat "$q/dax")" 0
+}
+test_flush() {
+    attach
+    vopen v
+    sync "$(dev v)"
+    blockdev --flushbufs "$(dev v)"
+}
+
+ksft_main "$@"
