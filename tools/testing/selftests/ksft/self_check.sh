@@ -19,8 +19,8 @@ inner_fails() {
 }
 
 test_pass() {
-    inner 'test_one() { true; }
-test_two() { fails "No such file" cat /nonexistent; }'
+    inner "$(printf '%s\n' 'test_one() { true; }' \
+        'test_two() { fails "No such file" cat /nonexistent; }')"
     grep -q '^1..2$' "$DIR/inner.out"
     grep -q '^ok 1 one$' "$DIR/inner.out"
     grep -q '^ok 2 two$' "$DIR/inner.out"
@@ -34,6 +34,7 @@ test_failures() {
     inner_fails 'fails "" true; true'
     inner_fails 'fails "other text" cat /nonexistent; true'
     inner_fails 'logged "never seen"; true'
+    # shellcheck disable=SC2016
     inner_fails 'x=$(false); true'
     inner_fails 'exit 4'
     inner_fails 'dm_create v nonsense; true'
@@ -44,17 +45,13 @@ test_skip() {
     equal "$INNER" 0
 }
 test_setup_fails() {
-    inner 'setup() { false; true; }
-test_it() { true; }'
+    inner "$(printf '%s\n' 'setup() { false; true; }' 'test_it() { true; }')"
     grep -q '^Bail out!' "$DIR/inner.out"
     [ "$INNER" != 0 ]
 }
 test_refused_notices() {
-    local body='setup() { small_image; }
-tables_start
-test_it() {
-    attach
-'
+    local body
+    body=$(printf '%s\n' 'setup() { small_image; }' tables_start 'test_it() {' 'attach;')
     inner "$body refused 'Invalid version' EINVAL \"\$(vtable)\"; }"
     grep -q '^not ok 1 it$' "$DIR/inner.out"
     inner "$body refused 'Invalid salt' EINVAL \"\$(version=7 vtable)\"; }"

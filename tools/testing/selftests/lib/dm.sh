@@ -3,6 +3,8 @@
 #
 # Mapped devices, loop devices and files for the tests.
 
+# shellcheck disable=SC2034 # other files use these
+
 export DM_DISABLE_UDEV=1 LC_ALL=C.UTF-8
 if [ "${RDM_MODULES:-c}" = c ]; then
     BUFIO=/sys/module/dm_bufio/parameters
@@ -21,6 +23,8 @@ dm_create() { # name table [option...]
     dmsetup create "ksft-$name" --table "$table" "$@"
     [ -b "$(dev "$name")" ] || fail "no device node of $name"
 }
+disk() { basename "$(readlink "/sys/dev/block/$(majmin "$(dev "$1")")")"; }
+queue() { cat "/sys/block/$(disk "$1")/queue/$2"; }
 dm_table() { dmsetup table "ksft-$1"; }
 dm_status() { dmsetup status "ksft-$1"; }
 dm_remove() { dmsetup remove "ksft-$1"; }
@@ -51,7 +55,8 @@ random() { # file bytes
 flip() { # file offset
     local byte
     byte=$(od -An -tu1 -j "$2" -N 1 "$1")
-    printf "\\x$(printf %02x $((byte ^ 0x41)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+    printf '%b' "\\x$(printf %02x $((byte ^ 0x41)))" |
+        dd of="$1" bs=1 seek="$2" conv=notrunc status=none
 }
 drop_caches() { sync; echo 3 >/proc/sys/vm/drop_caches; }
 
@@ -60,44 +65,48 @@ ksft_mounts() {
     local where
     while read -r _ where _; do [[ $where != /tmp/ksft-* ]] || echo "$where"; done </proc/mounts
 }
-ksft_maps() { # the latest first: they are on top
-    local f name all=
+ksft_maps() {
+    local f name
     for f in /sys/block/dm-*/dm/name; do
-        [ ! -e "$f" ] || { read -r name <"$f" && [[ $name != ksft-* ]] || all="$name $all"; } 2>/dev/null
-    done
-    echo $all
+        if read -r name <"$f" && [[ $name == ksft-* ]]; then echo "$name"; fi
+    done 2>/dev/null
 }
 ksft_loops() {
     local f name
     for f in /sys/block/loop*/loop/backing_file; do
-        [ ! -e "$f" ] || { read -r name <"$f" && [[ $name != /tmp/ksft-* ]] || echo "/dev/$(basename "${f%/loop/*}")"; } 2>/dev/null
-    done
+        if read -r name <"$f" && [[ $name == /tmp/ksft-* ]]; then
+            f=${f#/sys/block/}
+            echo "/dev/${f%%/*}"
+        fi
+    done 2>/dev/null
 }
 
 # Removes all that the tests have made. Fails if something cannot be removed.
 ksft_cleanup() {
-    local i left name
+    local i left=() name
     for i in $(jobs -p); do [ "$i" = "${TABLES_PID:-}" ] || kill "$i" 2>/dev/null; done
-    left=$(ksft_mounts)
-    [ -z "$left" ] || tac <<<"$left" | xargs umount -l
+    mapfile -t left < <(ksft_mounts)
+    for ((i = ${#left[@]} - 1; i >= 0; i--)); do umount -l "${left[i]}"; done
     for i in 1 2 3 4 5 6 7 8; do
-        left=$(ksft_maps)
-        [ -n "$left" ] || break
-        [ $i = 1 ] || { for name in $left; do dmsetup resume $name; done; sleep 0.3; } >/dev/null 2>&1
-        # It stops at the first that is in use.
-        for name in $left; do dmsetup remove $name; done >/dev/null 2>&1
+        mapfile -t left < <(ksft_maps)
+        [ ${#left[@]} -gt 0 ] || break
+        for name in "${left[@]}"; do
+            [ "$i" = 1 ] || dmsetup resume "$name"
+            dmsetup remove "$name"
+        done >/dev/null 2>&1
+        [ "$i" -lt 3 ] || sleep 0.3
     done
-    [ -z "$left" ] || { echo "# left behind: mapped devices" $left; return 1; }
-    left=$(ksft_loops)
-    [ -z "$left" ] || losetup -d $left
+    [ ${#left[@]} = 0 ] || { echo "# left behind: mapped devices ${left[*]}"; return 1; }
+    mapfile -t left < <(ksft_loops)
+    [ ${#left[@]} = 0 ] || losetup -d "${left[@]}"
     # A loop device that somebody still holds open stays.
     for i in 1 2 3 4; do
-        left=$(ksft_loops)
-        [ -n "$left" ] || break
+        mapfile -t left < <(ksft_loops)
+        [ ${#left[@]} -gt 0 ] || break
         sleep 0.3
     done
-    [ -z "$left" ] || { echo "# left behind: open loop devices" $left; return 1; }
+    [ ${#left[@]} = 0 ] || { echo "# left behind: open loop devices ${left[*]}"; return 1; }
     [ -e /sys/module/$VERITY_MODULE ] || return 0
-    read -r left </sys/module/$VERITY_MODULE/refcnt
-    [ "$left" = 0 ] || { echo "# left behind: $left references to $VERITY_MODULE"; return 1; }
+    read -r i </sys/module/$VERITY_MODULE/refcnt
+    [ "$i" = 0 ] || { echo "# left behind: $i references to $VERITY_MODULE"; return 1; }
 }

@@ -12,6 +12,7 @@
 set -uE
 KSFT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 KSFT_SKIP=4
+# shellcheck disable=SC2034 # the test files use it
 LONG=${KSFT_LONG:-}
 DIR=/tmp/ksft-$$
 
@@ -42,11 +43,16 @@ logged() { # fixed text of a whole line
     log | sed 's/^/# log: /'
     fail "not in the kernel log: $1"
 }
+log_has() { # extended regular expression
+    log | grep -qE -- "$1" && return
+    log | sed 's/^/# log: /'
+    fail "not in the kernel log: $1"
+}
 log_count() { log | grep -cE -- "$1" || :; }
 
 ksft_trap() {
     local status=$?
-    echo "# ${BASH_SOURCE[1]##*/}:${BASH_LINENO[0]}: status $status: $BASH_COMMAND"
+    echo "# ${BASH_SOURCE[1]##*/}:${BASH_LINENO[0]}: status $status: $BASH_COMMAND" >&2
 }
 
 ksft_one() { # number function
@@ -62,9 +68,8 @@ ksft_one() { # number function
     ) >"$DIR/.out" 2>&1
     status=$?
     while IFS= read -r out; do echo "# ${out#\# }"; done <"$DIR/.out"
-    if [ $status != $KSFT_SKIP ] || [ ! -e "$DIR/.skip" ]; then
-        out=$(ksft_cleanup) || { echo "$out"; status=1; }
-    fi
+    [ $status != $KSFT_SKIP ] || [ -e "$DIR/.skip" ] || status=1
+    out=$(ksft_cleanup) || { echo "$out"; status=1; }
     case $status in
     0) echo "ok $1 ${2#test_}" ;;
     "$KSFT_SKIP") echo "ok $1 ${2#test_} # SKIP $(cat "$DIR/.skip")" ;;
@@ -91,6 +96,7 @@ ksft_main() {
             echo "Bail out! setup failed"
             exit 1
         fi
+        # shellcheck disable=SC1091
         [ ! -e "$DIR/vars" ] || . "$DIR/vars"
     fi
     for t in "${tests[@]}"; do

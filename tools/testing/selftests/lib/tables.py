@@ -19,7 +19,8 @@ NAME = b"ksft-bad"
 
 def ioctl(control, cmd, flags=0, targets=0, payload=b""):
     size = 312 + len(payload)
-    head = struct.pack("<3I7IQ128s129s7s", 4, 0, 0, size, 312, targets, 0, flags, 0, 0, 0, NAME, b"", b"")
+    head = struct.pack("<3I7IQ128s129s7s", 4, 0, 0, size, 312, targets, 0, flags, 0, 0, 0, NAME,
+                       b"", b"")
     buf = bytearray(head + payload)
     try:
         fcntl.ioctl(control, 3 << 30 | 312 << 16 | 0xFD << 8 | cmd, buf, True)

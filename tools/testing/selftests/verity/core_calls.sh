@@ -7,13 +7,16 @@
 
 . "$(dirname "$0")/../lib/verity.sh"
 setup() { small_image; }
+write_direct() { # name
+    dd if=/dev/zero of="$(dev "$1")" bs=4096 count=1 conv=notrunc oflag=direct status=none
+}
 
 test_message() {
     attach
     vopen v
     log_mark
     fails "Invalid argument" dmsetup message ksft-v 0 hello
-    log | grep -qE "^device-mapper: ioctl: Target type does not support messages$"
+    log_has "^device-mapper: ioctl: Target type does not support messages$"
 }
 test_ioctl_is_passed_down() {
     attach
@@ -48,15 +51,15 @@ test_ioctl_needs_rawio_on_a_part() {
 test_write_open() {
     attach
     vopen v
-    fails "Operation not permitted" dd if=/dev/zero of="$(dev v)" bs=4096 count=1 conv=notrunc oflag=direct
+    fails "Operation not permitted" write_direct v
     equal "$(blockdev --getro "$(dev v)")" 1
 }
 # Another mapping on top sends writes which no open refuses.
 test_write_is_killed() {
     attach
     vopen v
-    dmsetup create ksft-top --table "0 4096 linear $(dev v) 0" 2>/dev/null || skip "dm core opens a read-only device for reading only"
-    fails "Input/output error" dd if=/dev/zero of="$(dev top)" bs=4096 count=1 conv=notrunc oflag=direct
+    dm_create top "0 4096 linear $(dev v) 0"
+    fails "Input/output error" write_direct top
     equal "$(sum "$(dev v)")" "$(sum "$DIR/data")"
 }
 test_smaller_than_a_block() {
@@ -71,22 +74,20 @@ test_unaligned() {
     attach
     vopen v
     log_mark
-    if dm_create top "0 8 linear $(dev v) 1" --readonly 2>/dev/null; then
+    if dmsetup create ksft-top --readonly --table "0 8 linear $(dev v) 1" 2>/dev/null; then
         fails "Input/output error" read_direct "$(dev top)" 0
-        log | grep -qxF "device-mapper: verity: unaligned io"
+        logged "device-mapper: verity: unaligned io"
     else
-        log | grep -q "not aligned"
+        log_has "not aligned"
     fi
 }
 test_discard() {
     attach
     vopen v
     fails "not supported" blkdiscard -f "$(dev v)"
-    local q
-    q=/sys/block/$(basename "$(readlink -f "$(dev v)")")/queue
-    equal "$(cat "$q/discard_max_bytes")" 0
-    equal "$(cat "$q/write_zeroes_max_bytes")" 0
-    equal "$(cat "$q/dax")" 0
+    equal "$(queue v discard_max_bytes)" 0
+    equal "$(queue v write_zeroes_max_bytes)" 0
+    equal "$(queue v dax)" 0
 }
 test_flush() {
     attach

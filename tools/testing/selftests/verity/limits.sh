@@ -11,20 +11,18 @@ setup() {
     random "$DIR/data" 65536
     truncate -s 64K "$DIR/hash"
 }
-queue() { cat "/sys/block/$(basename "$(readlink -f "$(dev v)")")/queue/$1"; }
 
 pairs() { # data block size
     local h
     for h in 512 1024 2048 4096; do
         vformat "$DIR/data" "$DIR/hash" --data-block-size="$1" --hash-block-size=$h --salt=-
         attach
-        START=$((h > 512 ? 1 : 1))
         vopen v
         equal "$(blockdev --getss "$(dev v)")" "$1"
-        equal "$(queue logical_block_size)" "$1"
-        equal "$(queue physical_block_size)" "$1"
-        equal "$(queue minimum_io_size)" "$1"
-        equal "$(queue dma_alignment)" $(($1 - 1))
+        equal "$(queue v logical_block_size)" "$1"
+        equal "$(queue v physical_block_size)" "$1"
+        equal "$(queue v minimum_io_size)" "$1"
+        equal "$(queue v dma_alignment)" $(($1 - 1))
         equal "$(sum "$(dev v)")" "$(sum "$DIR/data")"
         dm_remove v
         losetup -d "$L0" "$L1"
@@ -42,7 +40,7 @@ test_larger_physical_blocks() {
     losetup -d "$L0"
     L0=$(loop -b 4096 "$DIR/d")
     vopen v
-    equal "$(queue logical_block_size)" 4096
+    equal "$(queue v logical_block_size)" 4096
     equal "$(sum "$(dev v)")" "$(sum "$DIR/data")"
 }
 

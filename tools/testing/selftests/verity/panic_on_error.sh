@@ -16,7 +16,8 @@ test_trigger() {
     data=$(dev und) vopen v panic_on_error
     fails "Input/output error" read_direct "$(dev v)" 8
     dmsetup suspend --noflush ksft-und
-    printf '%s\n' "0 128 linear $L0 0" "128 8 error" "136 3960 linear $L0 136" | dmsetup reload ksft-und
+    printf '%s\n' "0 128 linear $L0 0" "128 8 error" "136 3960 linear $L0 136" |
+        dmsetup reload ksft-und
     dmsetup resume ksft-und
     # Buffered, from the start: the kernel reads ahead over block 16.
     dd if="$(dev v)" of=/dev/null bs=4096 count=4 status=none

@@ -10,15 +10,15 @@
 setup() { small_image; }
 
 test_limit() {
-    local b i
+    local i pids=()
     attach
     sysctl -qw kernel.printk_ratelimit_burst=1000
-    for ((b = 0; b < 300; b++)); do printf 'x' | dd of="$DIR/d" bs=1 seek=$((b * 4096)) conv=notrunc status=none; done
+    dd if=/dev/zero of="$DIR/d" bs=4096 count=300 conv=notrunc status=none
     vopen v ignore_corruption
     udevadm monitor --kernel --property --subsystem-match=block >"$DIR/events" &
     sleep 0.5
     log_mark
-    for i in 1 2 3 4 5 6 7 8; do
+    for ((i = 0; i < 8; i++)); do
         dd if="$(dev v)" of=/dev/null bs=4096 iflag=direct status=none &
         pids+=($!)
     done
@@ -28,7 +28,9 @@ test_limit() {
     # DMERR_LIMIT allows a burst of ten lines in five seconds.
     local lines
     lines=$(log_count "is corrupted")
-    [ "$lines" -ge 10 ] && [ "$lines" -le 100 ] || fail "$lines corruption lines"
+    say "$lines corruption lines"
+    [ "$lines" -ge 10 ]
+    [ "$lines" -le 100 ]
     equal "$(log_count "^device-mapper: verity: $(majmin "$L0"): reached maximum errors$")" 1
     equal "$(grep -c "^DM_VERITY_ERR_BLOCK_NR=0," "$DIR/events")" 100 uevents
     equal "$(dm_status v)" "0 4096 $T C -"

@@ -3,7 +3,7 @@
 #
 # restart_on_corruption restarts, with its text, and not for an I/O error.
 # Rows: V-22; case V07
-# Boot: --expect reboot=ksft:.survived.*reboot:.Restarting.system.with.command.'dm-verity.device.corrupted'
+# Boot: --expect reboot=ksft:.survived.*Restarting.system.with.command.'dm-verity.device.corrupted'
 
 . "$(dirname "$0")/../lib/verity.sh"
 setup() { small_image; }

@@ -3,7 +3,7 @@
 #
 # restart_on_error restarts for an I/O error, with its text, and not for corruption.
 # Rows: V-24 V-58; case V07
-# Boot: --expect reboot=ksft:.survived.*reboot:.Restarting.system.with.command.'dm-verity.device.has.I/O.error'
+# Boot: --expect reboot=ksft:.survived.*Restarting.system.with.command.'dm-verity.device.has.I.O.err
 
 . "$(dirname "$0")/../lib/verity.sh"
 setup() { small_image; }

@@ -15,19 +15,19 @@ test_two_verity_tables() {
     attach
     log_mark
     fails "Invalid argument" two "$(vtable)" "$(vtable | sed 's/^0 /4096 /')"
-    log | grep -qE "device-mapper: table: 253:[0-9]+: target type $T must appear alone in table$"
+    log_has "device-mapper: table: 253:[0-9]+: target type $T must appear alone in table$"
 }
 test_after_linear() {
     attach
     log_mark
     fails "Invalid argument" two "0 4096 linear $L0 0" "$(vtable | sed 's/^0 /4096 /')"
-    log | grep -qE "device-mapper: table: 253:[0-9]+: $T: singleton target type must appear alone in table \(-EINVAL\)$"
+    log_has "table: 253:[0-9]+: $T: singleton target type must appear alone in table \(-EINVAL\)$"
 }
 test_before_linear() {
     attach
     log_mark
     fails "Invalid argument" two "$(vtable)" "4096 4096 linear $L0 0"
-    log | grep -qE "device-mapper: table: 253:[0-9]+: target type $T must appear alone in table$"
+    log_has "device-mapper: table: 253:[0-9]+: target type $T must appear alone in table$"
 }
 test_replace_by_linear() {
     attach
@@ -37,7 +37,7 @@ test_replace_by_linear() {
     dmsetup suspend ksft-v
     log_mark
     fails "Invalid argument" dmsetup reload ksft-v --readonly --table "0 4096 linear $L0 0"
-    log | grep -qE "device-mapper: ioctl: can't replace immutable target type $T$"
+    log_has "device-mapper: ioctl: can't replace immutable target type $T$"
     # Only the error target may take any place, as it lets nothing through.
     dmsetup reload ksft-v --readonly --table "0 4096 error"
     dmsetup clear ksft-v
@@ -57,16 +57,16 @@ test_reload_then_clear() {
     attach
     vopen v
     dmsetup reload ksft-v --readonly --table "$(vtable ignore_corruption)"
-    equal "$(cat /sys/module/$VERITY_MODULE/refcnt)" 2
+    equal "$(cat "/sys/module/$VERITY_MODULE/refcnt")" 2
     dmsetup clear ksft-v
-    equal "$(cat /sys/module/$VERITY_MODULE/refcnt)" 1
+    equal "$(cat "/sys/module/$VERITY_MODULE/refcnt")" 1
     [[ $(dm_table v) == *" $SALT" ]]
 }
 test_failed_reload_keeps_the_table() {
     attach
     vopen v
     fails "Invalid argument" dmsetup reload ksft-v --readonly --table "$(root=00 vtable)"
-    equal "$(cat /sys/module/$VERITY_MODULE/refcnt)" 1
+    equal "$(cat "/sys/module/$VERITY_MODULE/refcnt")" 1
     equal "$(sum "$(dev v)")" "$(sum "$DIR/data")"
 }
 

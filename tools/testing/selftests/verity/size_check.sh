@@ -14,7 +14,8 @@ test_data_device_too_short() {
     losetup -c "$L0"
     log_mark
     fails "Invalid argument" vopen v
-    log | grep -qE "device-mapper: table: [0-9]+:[0-9]+: ${L0#/dev/} too small for target: start=0, len=4096, dev_size=2048$"
+    log_has "device-mapper: table: 253:[0-9]+: ${L0#/dev/} too small for target: \
+start=0, len=4096, dev_size=2048$"
     ! dmsetup info ksft-v
 }
 test_shorter_table() {

@@ -25,7 +25,9 @@ test_argument_count() {
 }
 test_version() {
     attach
-    for v in 2 -1 +1 0x1 1x 4294967298; do refused "Invalid version" EINVAL "$(version=$v vtable)"; done
+    for v in 2 -1 +1 0x1 1x 4294967298; do
+        refused "Invalid version" EINVAL "$(version=$v vtable)"
+    done
 }
 test_data_block_size() {
     attach

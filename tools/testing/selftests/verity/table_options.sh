@@ -24,7 +24,8 @@ test_count_is_checked_first() {
 test_unknown() {
     attach
     refused "Unrecognized verity feature request" EINVAL "$(vtable nonsense)"
-    refused "Unrecognized verity feature request" EINVAL "$(vtable ignore_zero_blocks ignore_corruptio)"
+    refused "Unrecognized verity feature request" EINVAL \
+        "$(vtable ignore_zero_blocks ignore_corruptio)"
     log_mark
     fails "Invalid argument" dm_create v "$(vtable nonsense)" --readonly
     log | grep -qxF "device-mapper: verity: Unrecognized verity feature request: nonsense"

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# 8 readers of 512 MiB in 512 MiB of memory, with drop_caches and a memory hog: the right
+# checksum each time, and the hash cache within its limit.
+# Rows: B-24 B-27 B-28 B-30 B-34
+# Boot: --smp 2 --mem 512 --disk 512M --disk 16M
+# Time: 300
+
+. "$(dirname "$0")/../lib/verity.sh"
+
+# Each MiB of the data differs, at little cost.
+setup() {
+    head -c 1M /dev/urandom >"$DIR/piece"
+    local i
+    for ((i = 0; i < 512; i++)); do
+        dd if="$DIR/piece" of=/dev/vda bs=1M seek=$i oflag=direct status=none
+        printf '%8d' $i | dd of="$DIR/piece" conv=notrunc status=none
+    done
+    vformat /dev/vda /dev/vdb
+    vkeep
+}
+reader() { # number
+    # Each reads every eighth 16 MiB in turn, at its own place, and compares.
+    local at=$(($1 * 4))
+    while [ "$SECONDS" -lt "$END" ]; do
+        cmp -n 16M -i $((at << 24)) "$(dev v)" /dev/vda || return 1
+        at=$(((at + 5) % 32))
+        echo >>"$DIR/rounds$1"
+    done
+}
+test_readers() {
+    local i pids=() limit peak
+    L0=/dev/vda L1=/dev/vdb
+    vopen v
+    limit=$(cat $BUFIO/max_cache_size_bytes)
+    echo 0 >$BUFIO/peak_allocated_bytes
+    END=$((SECONDS + ${LONG:+270}+30))
+    for ((i = 0; i < 8; i++)); do
+        reader $i &
+        pids+=($!)
+    done
+    stress-ng --vm 1 --vm-bytes 200M --vm-method zero-one --timeout $((END - SECONDS)) --quiet &
+    while [ "$SECONDS" -lt "$END" ]; do
+        echo 3 >/proc/sys/vm/drop_caches
+        sleep 2
+    done
+    for i in "${pids[@]}"; do wait "$i"; done
+    peak=$(cat $BUFIO/peak_allocated_bytes)
+    say "bufio limit $limit, peak $peak; $(cat "$DIR"/rounds* | wc -l) rounds"
+    # The reserve and what is being read come on top.
+    [ "$peak" -le $((limit + 2097152)) ]
+    [ "$(cat "$DIR"/rounds* | wc -l)" -ge 8 ]
+    equal "$(dm_status v)" "0 1048576 $T V -"
+}
+
+ksft_main "$@"
