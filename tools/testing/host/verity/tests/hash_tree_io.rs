@@ -28,6 +28,13 @@ fn leaves_are_shared_by_consecutive_blocks() {
                 1
             };
             assert_eq!(tree.leaf_run(block), run, "block {block} of {tree:?}");
+            if let Some(position) = tree.position(0, block) {
+                assert_eq!(
+                    tree.leaf_offset(block),
+                    position.offset,
+                    "block {block} of {tree:?}"
+                );
+            }
         }
         for block in [1000, 1001, u64::MAX] {
             assert_eq!(tree.leaf_run(block), 0);
