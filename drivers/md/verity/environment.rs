@@ -15,6 +15,7 @@ use crate::{
         Salted, //
     },
     options::Options,
+    params,
     table::{
         Config,
         Environment,
@@ -29,7 +30,8 @@ use dm::{
     bits::AtomicBits,
     errno::{
         Errno,
-        EINVAL, //
+        EINVAL,
+        ENOKEY, //
     },
     target::{
         device::Device,
@@ -128,6 +130,18 @@ impl Environment for Kernel<'_> {
 
     fn bitmap(&mut self, bits: u32) -> Outcome<AtomicBits> {
         AtomicBits::new(bits).map_err(errno)
+    }
+
+    fn verify_root_digest(
+        &mut self,
+        _digest: &CStr,
+        _signature: Option<&KVVec<u8>>,
+    ) -> Outcome<()> {
+        // No signature can be given yet, so a table is refused where one is required.
+        if params::require_signatures.get() {
+            return Err(ENOKEY);
+        }
+        Ok(())
     }
 
     fn unrecognized_option(&mut self, word: &CStr) {
