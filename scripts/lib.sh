@@ -18,15 +18,19 @@ export RDM_TOP RDM_CACHE RDM_SUITE RDM_SERIES RDM_ROOT RDM_KDIR
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 die() { printf 'rdm: error: %s\n' "$*" >&2; exit 1; }
 
+# What went wrong more often than not, to be named in the last line.
+KNOWN_CAUSES="Temporary failure resolving '[^']*'|Could not connect to [^ ]*|Unable to connect[^.]*"
+KNOWN_CAUSES+="|Connection (timed out|failed|refused)|No space left on device|404 +Not Found"
+
 last_line() { # log
-    tail -c 400 "$1" | tr '\r' '\n' | grep -v '^[[:space:]]*$' | tail -n 1 | cut -c1-90
+    tail -c 400 "$1" | tr '\r' '\n' | grep -av '^[[:space:]]*$' | tail -n 1 | cut -c1-90
 }
 
 # Runs a long command with its output in a log file. A line about every ten
 # seconds shows how far it is; a failure shows the end of the log. An interrupt
 # ends the command and all it started.
 long_step() { # title, log name, command...
-    local title=$1 log=$RDM_CACHE/logs/$2.log start=$SECONDS pid beat=0
+    local title=$1 log=$RDM_CACHE/logs/$2.log start=$SECONDS pid beat=0 cause
     shift 2
     mkdir -p "$RDM_CACHE/logs"
     say "$title"
@@ -46,7 +50,8 @@ long_step() { # title, log name, command...
     trap - INT TERM HUP
     if ! wait "$pid"; then
         tail -n 15 "$log" | sed 's/^/    /' >&2
-        die "$title: failed (the whole log is in $log)"
+        cause=$(grep -a -m 1 -oE "$KNOWN_CAUSES" "$log" || :)
+        die "$title: failed${cause:+: $cause} (the whole log is in $log)"
     fi
     printf '    done in %d s\n' $((SECONDS - start)) >&2
 }
