@@ -6,6 +6,7 @@
 # on fails if n is written to the parameter fail_after.
 # Rows: V-01, V-13, V-15 to V-19, V-26, V-27, B-24
 #
+# Lane: fail
 # Time: 300
 
 . "$(dirname "$0")/../lib/verity.sh"
