@@ -5,7 +5,10 @@
 //! Parity covers the data blocks, the hash blocks, and blocks after these on the hash device, as
 //! one message. It is cut into `255 - roots` regions of equal size, and byte `i` of each region
 //! makes up codeword `i` of a Reed-Solomon code, whose `roots` bytes of parity follow each other
-//! from the start block on the FEC device.
+//! from the start block on the FEC device. Beyond its end, the message is taken to be zeros.
+//!
+//! So block `n` of each region has bytes of the same codewords as block `n` of the others, and
+//! all of the parity of these fills the `roots` blocks from `n * roots` on.
 //!
 //! Units are blocks of the data block size, which must be the hash block size too.
 
@@ -19,7 +22,16 @@ use dm::{
     target::args::TableError, //
 };
 
-use crate::hash_tree::Geometry;
+use crate::{
+    hash_tree::{
+        Blocks,
+        Geometry, //
+    },
+    report::{
+        BlockKind,
+        Corruption, //
+    },
+};
 
 /// Bytes of a codeword, parity included.
 pub const CODEWORD: u8 = 255;
@@ -50,6 +62,28 @@ impl<D> Default for Parity<D> {
             roots: 0,
         }
     }
+}
+
+/// Where a block is in the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The block, from the start of the message.
+    pub block: u64,
+    /// The region that it is in.
+    pub region: u8,
+    /// The block, from the start of its region.
+    pub index: u64,
+}
+
+/// What is at a place in the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Member {
+    /// A data block, from the start of the data device.
+    Data(u64),
+    /// A hash block or one that follows these, from the start of the hash device.
+    Hash(u64),
+    /// Zeros, after the end of the message.
+    Zeros,
 }
 
 /// Where parity is.
@@ -144,6 +178,47 @@ impl FecLayout {
     #[inline]
     pub fn regions(&self) -> u8 {
         CODEWORD.saturating_sub(self.roots.get())
+    }
+
+    /// Finds a block in the message. Returns [`None`] if it is not covered.
+    pub fn place(&self, target: Corruption) -> Option<Place> {
+        let block = match target.kind {
+            BlockKind::Data => target.block,
+            BlockKind::Metadata => target
+                .block
+                .checked_sub(self.hash_start)?
+                .checked_add(self.data_blocks)?,
+        };
+        if block >= self.blocks {
+            return None;
+        }
+        Some(Place {
+            block,
+            region: u8::try_from(block.checked_div(self.region_blocks())?).ok()?,
+            index: block.checked_rem(self.region_blocks())?,
+        })
+    }
+
+    /// What is at block `index` of a region.
+    pub fn member(&self, region: u8, index: u64) -> Member {
+        let before = self.region_blocks().checked_mul(region.into());
+        match before.and_then(|before| before.checked_add(index)) {
+            Some(block) if block < self.data_blocks => Member::Data(block),
+            Some(block) if block < self.blocks => Member::Hash(
+                self.hash_start
+                    .saturating_add(block.saturating_sub(self.data_blocks)),
+            ),
+            _ => Member::Zeros,
+        }
+    }
+
+    /// The blocks with the parity of the codewords of block `index` of each region, from the
+    /// [start block](Self::start).
+    pub fn parity(&self, index: u64) -> Blocks {
+        Blocks {
+            first: index.saturating_mul(self.roots().into()),
+            count: self.roots().into(),
+        }
     }
 
     /// The blocks of a region: `ceil(blocks / regions)`.

@@ -24,6 +24,8 @@ mod walk;
 
 // Files without kernel types are compiled on the host as well, where tests use all of them.
 #[allow(dead_code, unreachable_pub)]
+mod fec_code;
+#[allow(dead_code, unreachable_pub)]
 mod fec_layout;
 #[allow(dead_code, unreachable_pub)]
 mod hash_tree;

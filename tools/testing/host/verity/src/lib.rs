@@ -7,6 +7,8 @@
 #[cfg(test)]
 extern crate std;
 
+#[path = "../../../../../drivers/md/verity/fec_code.rs"]
+pub mod fec_code;
 #[path = "../../../../../drivers/md/verity/fec_layout.rs"]
 pub mod fec_layout;
 #[path = "../../../../../drivers/md/verity/hash_tree.rs"]
