@@ -92,3 +92,13 @@ pub fn zeroed<T: Zeroable>(len: usize, flags: Flags) -> Result<KVVec<T>> {
     point()?;
     Ok(KVVec::zeroed(len, flags)?)
 }
+
+/// Allocates room for `len` elements. The context is that of `flags`.
+///
+/// # Errors
+///
+/// `ENOMEM`.
+pub fn with_capacity<T>(len: usize, flags: Flags) -> Result<KVec<T>> {
+    point()?;
+    Ok(KVec::with_capacity(len, flags)?)
+}

@@ -61,6 +61,19 @@ impl Log {
 
     /// Logs an error unless there were too many at this place, `DMERR_LIMIT`. Any context.
     pub fn error_limited(&self, limit: &RateLimit, args: fmt::Arguments<'_>) {
+        if self.passes(limit) {
+            self.error(args);
+        }
+    }
+
+    /// Logs a warning unless there were too many at this place, `DMWARN_LIMIT`. Any context.
+    pub fn warn_limited(&self, limit: &RateLimit, args: fmt::Arguments<'_>) {
+        if self.passes(limit) {
+            self.warn(args);
+        }
+    }
+
+    fn passes(&self, limit: &RateLimit) -> bool {
         // SAFETY: The function has no requirements.
         let now = unsafe { bindings::ktime_get() };
         let verdict = limit.check(now);
@@ -69,9 +82,7 @@ impl Log {
                 self.warn(fmt!("{} callbacks suppressed", missed));
             }
         }
-        if verdict != Verdict::Suppress {
-            self.error(args);
-        }
+        verdict != Verdict::Suppress
     }
 
     fn print(&self, level: &'static [u8; format_strings::LENGTH], args: fmt::Arguments<'_>) {

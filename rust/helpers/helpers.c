@@ -12,6 +12,7 @@
 #include "device-mapper.c"
 #include "gfp.c"
 #include "hash.c"
+#include "key.c"
 #include "mempool.c"
 #include "mm.c"
 #include "preempt.c"
