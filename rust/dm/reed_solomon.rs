@@ -118,7 +118,7 @@ impl Decoder {
         let syndromes = syndromes.get(..self.roots).ok_or(EINVAL)?;
         if erasures.len() > self.roots
             || syndromes.iter().any(|&log| log > CODEWORD.into())
-            || erasures.iter().any(|&position| position >= CODEWORD)
+            || erasures.contains(&CODEWORD)
         {
             return Err(EINVAL);
         }
@@ -141,7 +141,7 @@ impl Decoder {
                 self.rs.as_ptr(),
                 ptr::null_mut(),
                 ptr::null_mut(),
-                c_int::from(CODEWORD) - parity,
+                c_int::from(CODEWORD).wrapping_sub(parity),
                 syndromes.as_ptr().cast_mut(),
                 erasures.len() as c_int,
                 errors.positions.as_mut_ptr(),

@@ -21,12 +21,12 @@ __rust_helper int rust_helper_rdm_keyring_seal(struct key *keyring)
 
 __rust_helper bool rust_helper_rdm_keyring_has_keys(const struct key *keyring)
 {
-	return READ_ONCE(keyring->keys.nr_leaves_on_tree) != 0;
+	return !!READ_ONCE(keyring->keys.nr_leaves_on_tree);
 }
 
 __rust_helper bool rust_helper_rdm_keyring_is_restricted(const struct key *keyring)
 {
-	return READ_ONCE(keyring->restrict_link) != NULL;
+	return !!READ_ONCE(keyring->restrict_link);
 }
 
 __rust_helper void rust_helper_key_get(struct key *key)

@@ -43,10 +43,6 @@ impl<'a> Access<'a> for Cached<'a> {
     fn get(&self, block: u64) -> Result<Buffer<'a, HashBlock>, Stop> {
         self.verity.hashes.get(block).ok_or(Stop::Missing)
     }
-
-    fn mismatch(&mut self, _block: u64, _number: u64) -> Result<(), Stop> {
-        Err(Stop::Mismatch)
-    }
 }
 
 /// Where a bio stopped, and why.

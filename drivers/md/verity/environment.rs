@@ -15,7 +15,7 @@ use crate::{
         Salted, //
     },
     options::Options,
-    params,
+    signature,
     table::{
         Config,
         Environment,
@@ -30,8 +30,7 @@ use dm::{
     bits::AtomicBits,
     errno::{
         Errno,
-        EINVAL,
-        ENOKEY, //
+        EINVAL, //
     },
     target::{
         device::Device,
@@ -61,10 +60,13 @@ impl Environment for Kernel<'_> {
     type State = Salted;
     type Bytes = KVVec<u8>;
     type Bitmap = AtomicBits;
-    type Signature = KVVec<u8>;
+    type Signature = KVec<u8>;
 
     fn features(&self) -> Features {
-        Features::default()
+        Features {
+            fec: true,
+            signatures: true,
+        }
     }
 
     fn is_read_only(&self) -> bool {
@@ -132,16 +134,13 @@ impl Environment for Kernel<'_> {
         AtomicBits::new(bits).map_err(errno)
     }
 
-    fn verify_root_digest(
-        &mut self,
-        _digest: &CStr,
-        _signature: Option<&KVVec<u8>>,
-    ) -> Outcome<()> {
-        // No signature can be given yet, so a table is refused where one is required.
-        if params::require_signatures.get() {
-            return Err(ENOKEY);
-        }
-        Ok(())
+    fn signature(&mut self, key: &CStr) -> Outcome<KVec<u8>> {
+        signature::of_key(key, self.ti.may_sleep()).map_err(errno)
+    }
+
+    fn verify_root_digest(&mut self, digest: &CStr, signature: Option<&KVec<u8>>) -> Outcome<()> {
+        let signature = signature.map(KVec::as_slice);
+        signature::verify(digest, signature, self.ti.may_sleep()).map_err(errno)
     }
 
     fn unrecognized_option(&mut self, word: &CStr) {

@@ -52,6 +52,8 @@ const fn multiply(a: u8, b: u8) -> u8 {
 }
 
 /// The logarithms to the base 2 of all elements.
+// Computed by the compiler, which would complain.
+#[allow(clippy::indexing_slicing)]
 static LOGARITHMS: [u16; 256] = {
     let mut logarithms = [LOG_ZERO; 256];
     let (mut power, mut log) = (1u8, 0);
@@ -67,7 +69,9 @@ static LOGARITHMS: [u16; 256] = {
 #[inline]
 pub fn logarithm(element: u8) -> u16 {
     // A byte is always an index of the table.
-    LOGARITHMS[usize::from(element)]
+    LOGARITHMS
+        .get(usize::from(element))
+        .map_or(LOG_ZERO, |&log| log)
 }
 
 /// The rows of the table of a [`Code`].
@@ -146,7 +150,7 @@ impl<R: DerefMut<Target = [Row]>> Code<R> {
         remainders: &mut Remainders,
         bytes: impl Iterator<Item = u8>,
     ) {
-        // Neither array is ever indexed beyond its end: a byte is always a row of the table.
+        // The sizes of all arrays are known, so that nothing is left of the checks.
         let Some(rows) = self.rows.first_chunk::<ROWS>() else {
             return;
         };
@@ -154,10 +158,15 @@ impl<R: DerefMut<Target = [Row]>> Code<R> {
             let Some(remainder) = remainder.first_chunk_mut::<WORDS>() else {
                 return;
             };
-            let row = &rows[usize::from((remainder[0] >> 56) as u8 ^ byte)];
-            for i in 0..WORDS {
-                let next = remainder.get(i + 1).map_or(0, |word| word >> 56);
-                remainder[i] = (remainder[i] << 8 | next) ^ row[i];
+            let highest = remainder.first().map_or(0, |word| top_byte(*word) as u8);
+            let Some(row) = rows.get(usize::from(highest ^ byte)) else {
+                return;
+            };
+            let mut carry = 0;
+            for (word, row) in remainder.iter_mut().zip(row).rev() {
+                let next = top_byte(*word);
+                *word = (*word << 8 | carry) ^ row;
+                carry = next;
             }
         }
     }
@@ -166,9 +175,12 @@ impl<R: DerefMut<Target = [Row]>> Code<R> {
     /// second's, and so on. `at` says how many bytes of it were taken away already.
     pub fn parity(&self, remainders: &mut Remainders, at: usize, bytes: &[u8]) {
         let (words, roots) = (self.words(), usize::from(self.roots));
-        let (codeword, mut byte) = (at / roots.max(1), at % roots.max(1));
-        let rest = codeword
-            .checked_mul(words)
+        let Some(mut byte) = at.checked_rem(roots) else {
+            return;
+        };
+        let rest = at
+            .checked_div(roots)
+            .and_then(|codeword| codeword.checked_mul(words))
             .and_then(|word| remainders.get_mut(word..))
             .unwrap_or_default();
         let mut bytes = bytes.iter();
@@ -235,8 +247,13 @@ fn pack(bytes: [u8; MAX_PARITY]) -> Row {
 /// Adds to one byte of some words.
 #[inline]
 fn xor_byte(words: &mut [u64], position: usize, byte: u8) {
-    if let Some(word) = words.get_mut(position / size_of::<u64>()) {
-        let shift = 56usize.wrapping_sub(8 * (position % size_of::<u64>()));
-        *word ^= u64::from(byte) << (shift & 63);
+    if let Some(word) = words.get_mut(position / 8) {
+        let above = (position % 8) as u32;
+        *word ^= (u64::from(byte) << 56).wrapping_shr(above.wrapping_mul(8));
     }
+}
+
+#[inline]
+const fn top_byte(word: u64) -> u64 {
+    word >> 56
 }

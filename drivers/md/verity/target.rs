@@ -8,6 +8,7 @@ use crate::{
         detach,
         Kernel, //
     },
+    fec::Fec,
     hash_tree::{
         Blocks,
         Geometry, //
@@ -31,7 +32,10 @@ use crate::{
     },
     LOG, //
 };
-use core::sync::atomic::AtomicBool;
+use core::{
+    mem,
+    sync::atomic::AtomicBool, //
+};
 use dm::{
     bio::{
         Batch,
@@ -50,7 +54,7 @@ use dm::{
     io,
     log::RateLimit,
     mempool::PagePool,
-    security,
+    reboot, security,
     target::{
         args::{
             Args,
@@ -105,6 +109,7 @@ pub(crate) struct Verity {
     pub(crate) corruptions: Corruptions,
     pub(crate) io: io::Client,
     pub(crate) recheck_pages: PagePool,
+    pub(crate) fec: Option<Fec>,
     hash_device: Device,
 }
 
@@ -155,8 +160,8 @@ impl Verity {
             ignore_zero_blocks: self.options.zero_digest.is_some(),
             check_at_most_once: self.options.validated.is_some(),
             try_verify_in_tasklet: self.options.try_verify_in_tasklet,
-            fec: None,
-            signature_key: None,
+            fec: self.fec.as_ref().map(Fec::table),
+            signature_key: self.options.signature.as_ref().map(|key| &*key.description),
         }
     }
 }
@@ -178,7 +183,7 @@ impl Operations for Verity {
 
     fn ctr(ti: &Construction<'_>, words: &[Word]) -> Result<Self, TableError> {
         let token = ti.may_sleep();
-        let (data_device, hash_device, geometry, hashing, options) =
+        let (data_device, hash_device, geometry, hashing, mut options) =
             detach(table::parse(Args::new(words), &mut Kernel { ti })?);
         let recheck_pages =
             PagePool::new(1, token).map_err(with_text(c"Cannot allocate mempool"))?;
@@ -192,6 +197,8 @@ impl Operations for Verity {
             .map_err(with_text(c"Cannot allocate workqueue"))?;
         let statistics =
             Statistics::new(ti).map_err(with_text(c"Cannot allocate verity structure"))?;
+        let parity = mem::take(&mut options.parity);
+        let fec = Fec::new(parity, &geometry, &data_device, &hashes, token)?;
         Ok(Self {
             geometry,
             hashing,
@@ -203,6 +210,7 @@ impl Operations for Verity {
             corruptions: Corruptions::new(),
             io,
             recheck_pages,
+            fec,
             hash_device,
         })
     }
@@ -224,7 +232,10 @@ impl Operations for Verity {
     fn complete(&self, _ti: &Target, bio: Owned<Self>) -> Handed {
         let status = bio.status();
         if !status.is_ok() {
-            return self.finish(bio, status);
+            return match self.may_be_repaired(&bio) {
+                true => bio.queue(&self.queue),
+                false => self.finish(bio, status),
+            };
         }
         match Kind::current() {
             // The device was so fast that whoever wants the data is still here.
@@ -265,17 +276,22 @@ impl Operations for Verity {
     fn preresume(&self, ti: &Target, token: MaySleep<'_>) -> Result {
         let digest = &self.hashing.root_digest;
         security::set_verity_root_digest(ti, digest, self.hashing.hash.name(), token)?;
-        security::set_verity_signature(ti, None, token)
+        let signature = self.options.signature.as_ref().map(|key| &*key.signature);
+        security::set_verity_signature(ti, signature, token)
             .inspect_err(|_| security::clear_verity_root_digest(ti, token))
     }
 
     fn postsuspend(&self, _ti: &Target, token: MaySleep<'_>) {
         self.queue.flush(token);
         self.hashes.sleepable(token).reset();
+        if let Some(fec) = &self.fec {
+            fec.reset(token);
+        }
     }
 
     fn status_info(&self, _ti: &Target, status: &mut Status<'_>) {
-        emit_info(status, self.corruptions.any(), None);
+        let corrected = self.fec.as_ref().map(Fec::corrected);
+        emit_info(status, self.corruptions.any(), corrected);
     }
 
     fn status_table(&self, _ti: &Target, status: &mut Status<'_>) {
@@ -330,6 +346,12 @@ impl Verity {
             return false;
         }
         true
+    }
+
+    /// Returns whether the blocks of a bio that a device failed are worth a repair.
+    #[cold]
+    fn may_be_repaired(&self, bio: &Owned<Self>) -> bool {
+        self.fec.is_some() && !bio.is_read_ahead() && !reboot::is_going_down()
     }
 
     /// Ends a bio, unless the table says to stop the machine at an I/O error.

@@ -5,6 +5,11 @@
 //! Few bios come here, and those wait for the device anyway: blocks are hashed one at a time.
 
 use crate::{
+    fec::{
+        Digests,
+        Repaired,
+        Room, //
+    },
     hasher::Digest,
     report::{
         BlockKind,
@@ -15,11 +20,14 @@ use crate::{
         Verity, //
     },
     walk::{
+        is_verified,
         Access,
+        BadHash,
         Stop,
         Walk, //
     }, //
 };
+use core::sync::atomic::Ordering;
 use dm::{
     bio::{
         Owned,
@@ -31,7 +39,7 @@ use dm::{
 };
 use kernel::prelude::*;
 
-/// Hash blocks are read if they are not cached; bad ones are reported.
+/// Hash blocks are read if they are not cached; bad ones are repaired or reported.
 struct Reading<'a> {
     verity: &'a Verity,
     ti: &'a Target,
@@ -40,7 +48,48 @@ struct Reading<'a> {
     had_mismatch: bool,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    fn repair(&self, room: Room<'a>, target: Corruption, wanted: &Digest) -> Result<Repaired<'a>> {
+        let looking = Looking {
+            verity: self.verity,
+            token: self.token,
+            priority: self.bio.priority(),
+        };
+        let mut digests = Walk::new(self.verity, looking);
+        room.repair(target, wanted, &mut digests, looking.priority, self.token)
+    }
+
+    /// Tries to repair a data block.
+    fn repair_data(&self, block: u64, wanted: &Digest) -> Option<Repaired<'a>> {
+        let target = Corruption {
+            kind: BlockKind::Data,
+            block,
+        };
+        let room = self.verity.room_for_repair(self.token)?;
+        self.repair(room, target, wanted).ok()
+    }
+
+    /// Tries to repair a hash block, and to put it into the cache.
+    fn repair_hash(&self, bad: &BadHash<'_>) -> Option<Buffer<'a, HashBlock>> {
+        let target = Corruption {
+            kind: BlockKind::Metadata,
+            block: bad.block,
+        };
+        let room = self.verity.room_for_repair(self.token)?;
+        let hashes = self.verity.hashes.sleepable(self.token);
+        let meanwhile = hashes.client().get(bad.block).filter(is_verified);
+        if meanwhile.is_some() {
+            return meanwhile;
+        }
+        let repaired = self.repair(room, target, bad.wanted).ok()?;
+        let mut buffer = hashes.new_block(bad.block).ok()?;
+        for (to, from) in buffer.data_mut().iter_mut().zip(repaired.iter()) {
+            *to = *from;
+        }
+        buffer.aux().verified.store(true, Ordering::Release);
+        Some(buffer.publish())
+    }
+
     /// Reports a bad block and does what the table says. `of` is the data block on whose behalf
     /// it was looked at.
     #[cold]
@@ -68,8 +117,52 @@ impl<'a> Access<'a> for Reading<'a> {
         Ok(hashes.read(block, self.bio.priority())?)
     }
 
-    fn mismatch(&mut self, block: u64, number: u64) -> Result<(), Stop> {
-        self.corrupted(BlockKind::Metadata, block, number, c"verify-metadata")
+    #[cold]
+    fn unreadable(&mut self, bad: &BadHash<'_>, stop: Stop) -> Result<Buffer<'a, HashBlock>, Stop> {
+        self.repair_hash(bad).ok_or(stop)
+    }
+
+    #[cold]
+    fn mismatch(
+        &mut self,
+        bad: &BadHash<'_>,
+        buffer: Buffer<'a, HashBlock>,
+    ) -> Result<Buffer<'a, HashBlock>, Stop> {
+        drop(buffer);
+        if let Some(repaired) = self.repair_hash(bad) {
+            return Ok(repaired);
+        }
+        self.corrupted(
+            BlockKind::Metadata,
+            bad.block,
+            bad.number,
+            c"verify-metadata",
+        )?;
+        self.get(bad.block)
+    }
+}
+
+/// Hash blocks are read if they are not cached, and that is all: on behalf of a repair.
+#[derive(Clone, Copy)]
+struct Looking<'a> {
+    verity: &'a Verity,
+    token: MaySleep<'a>,
+    priority: u16,
+}
+
+impl<'a> Access<'a> for Looking<'a> {
+    fn get(&self, block: u64) -> Result<Buffer<'a, HashBlock>, Stop> {
+        let hashes = self.verity.hashes.sleepable(self.token);
+        Ok(hashes.read(block, self.priority)?)
+    }
+}
+
+impl<'a> Digests for Walk<'a, Looking<'a>> {
+    fn find(&mut self, block: u64, wanted: &mut Digest) -> bool {
+        let found = Walk::find(self, block, wanted).is_ok();
+        // The repair goes on to read other blocks.
+        self.release();
+        found
     }
 }
 
@@ -88,6 +181,10 @@ impl Verity {
             had_mismatch: false,
         };
         let mut walk = Walk::new(self, access);
+        if !bio.status().is_ok() {
+            // The device failed it: what was found before says nothing of what is there now.
+            walk.validated = None;
+        }
         let result = walk.all(bio);
         let had_mismatch = walk.access.had_mismatch;
         drop(walk);
@@ -128,11 +225,20 @@ impl<'a> Walk<'a, Reading<'a>> {
     /// Deals with a data block whose digest is wrong.
     #[cold]
     fn bad(&mut self, block: &Found<'_>, wanted: &Digest) -> Result<(), Stop> {
+        let number = block.number;
+        self.release();
         if self.is_good_on_disk(block, wanted) {
-            self.remember(block.number);
+            self.remember(number);
             return Ok(());
         }
-        let number = block.number;
+        if let Some(repaired) = self.access.repair_data(number, wanted) {
+            block.segment.copy_from(&repaired);
+            return Ok(());
+        }
+        if !self.access.bio.status().is_ok() {
+            // Not a bad block, but a failing device.
+            return Err(Stop::Error(EIO));
+        }
         self.access
             .corrupted(BlockKind::Data, number, number, c"verify-data")
     }

@@ -5,18 +5,21 @@
 //! One file for each activity: `table` and `options` parse the table line, `environment` gets for
 //! them what they need, `hash_tree` knows where digests are, `target` answers the core, `walk` goes
 //! from the root digest to a data block, `batch` verifies bios where they complete, `verify` where
-//! it may sleep, `prefetch` reads hashes ahead, `corruption` does what the table says about bad
-//! blocks, `status` and `statistics` print.
+//! it may sleep, `prefetch` reads hashes ahead, `fec` repairs bad blocks, `corruption` does what
+//! the table says about those that cannot be, `signature` verifies root digests, `status` and
+//! `statistics` print.
 
 #![forbid(unsafe_code)]
 
 mod batch;
 mod corruption;
 mod environment;
+mod fec;
 mod hasher;
 mod params;
 mod prefetch;
 mod progress;
+mod signature;
 mod statistics;
 mod target;
 mod verify;
@@ -39,6 +42,7 @@ mod status;
 mod table;
 
 use dm::{
+    keys,
     log::Log,
     target::Registration, //
 };
@@ -65,11 +69,14 @@ struct VerityModule {
     own: Registration<Verity>,
     #[pin]
     usual: Registration<Verity>,
+    // Dropped when no table can be loaded any more.
+    keyring: keys::Guard,
 }
 
 impl kernel::InPlaceModule for VerityModule {
     fn init(_module: &'static ThisModule) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
+            keyring: signature::create_keyring()?,
             own <- Registration::new(c"rverity"),
             usual <- Registration::if_free(c"verity"),
         })

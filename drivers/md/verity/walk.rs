@@ -29,6 +29,7 @@ use dm::{
         Cursor,
         Segment, //
     },
+    bits::AtomicBits,
     bufio::Buffer,
     crypto::Data,
     log::RateLimit, //
@@ -52,14 +53,36 @@ impl From<Error> for Stop {
     }
 }
 
+/// A hash block that is not as it must be.
+pub(crate) struct BadHash<'a> {
+    pub(crate) block: u64,
+    pub(crate) wanted: &'a Digest,
+    /// The data block on whose behalf it was looked at.
+    pub(crate) number: u64,
+}
+
 /// How hash blocks are got.
 pub(crate) trait Access<'a> {
     /// Gets a hash block.
     fn get(&self, block: u64) -> Result<Buffer<'a, HashBlock>, Stop>;
 
-    /// Decides about a hash block whose digest is wrong: the walk goes on with it, or not.
-    /// `number` is the data block on whose behalf it was looked at.
-    fn mismatch(&mut self, block: u64, number: u64) -> Result<(), Stop>;
+    /// Decides about a hash block that could not be got: what the walk goes on with, if it does.
+    fn unreadable(
+        &mut self,
+        _bad: &BadHash<'_>,
+        stop: Stop,
+    ) -> Result<Buffer<'a, HashBlock>, Stop> {
+        Err(stop)
+    }
+
+    /// Decides about a hash block whose digest is wrong: what the walk goes on with, if it does.
+    fn mismatch(
+        &mut self,
+        _bad: &BadHash<'_>,
+        _buffer: Buffer<'a, HashBlock>,
+    ) -> Result<Buffer<'a, HashBlock>, Stop> {
+        Err(Stop::Mismatch)
+    }
 }
 
 /// A verified leaf, kept for the data blocks of `blocks`.
@@ -73,6 +96,8 @@ pub(crate) struct Walk<'a, A> {
     pub(crate) verity: &'a Verity,
     pub(crate) hasher: Hasher<'a>,
     pub(crate) access: A,
+    /// The data blocks that need not be looked at.
+    pub(crate) validated: Option<&'a AtomicBits>,
     /// The bytes of a digest.
     digest_size: usize,
     leaf: Option<Leaf<'a>>,
@@ -85,9 +110,15 @@ impl<'a, A: Access<'a>> Walk<'a, A> {
             verity,
             hasher: verity.hasher(),
             access,
+            validated: verity.options.validated.as_ref(),
             digest_size: verity.geometry.digest_size() as usize,
             leaf: None,
         }
+    }
+
+    /// Gives back the leaf that is held.
+    pub(crate) fn release(&mut self) {
+        self.leaf = None;
     }
 
     /// Finds out what the digest of the data block at `cursor` must be, and where its data is.
@@ -99,8 +130,7 @@ impl<'a, A: Access<'a>> Walk<'a, A> {
         cursor: &Cursor<'b>,
         wanted: &mut Digest,
     ) -> Result<Option<Segment<'b>>, Stop> {
-        let validated = &self.verity.options.validated;
-        if validated.as_ref().is_some_and(|bits| bits.get(number)) {
+        if self.validated.is_some_and(|bits| bits.get(number)) {
             return Ok(None);
         }
         self.find(number, wanted)?;
@@ -136,7 +166,7 @@ impl<'a, A: Access<'a>> Walk<'a, A> {
     /// Remembers that a data block is good, if the table asks for that.
     #[inline]
     pub(crate) fn remember(&self, number: u64) {
-        if let Some(validated) = &self.verity.options.validated {
+        if let Some(validated) = self.validated {
             validated.set(number);
         }
     }
@@ -149,7 +179,7 @@ impl<'a, A: Access<'a>> Walk<'a, A> {
 
     /// Finds the digest that a data block must have.
     #[inline]
-    fn find(&mut self, number: u64, wanted: &mut Digest) -> Result<(), Stop> {
+    pub(crate) fn find(&mut self, number: u64, wanted: &mut Digest) -> Result<(), Stop> {
         if let Some(leaf) = &self.leaf {
             if leaf.blocks.contains(&number) {
                 return self.take_from_leaf(&leaf.buffer, number, wanted);
@@ -181,12 +211,15 @@ impl<'a, A: Access<'a>> Walk<'a, A> {
     /// Returns the leaf with the digest of a data block, verified unless corruption is ignored.
     #[inline]
     fn leaf_of(&mut self, number: u64, block: u64) -> Result<Buffer<'a, HashBlock>, Stop> {
-        // An error shows again on the way down, if the way gets that far.
         match self.access.get(block) {
-            Ok(buffer) if is_verified(&buffer) => Ok(buffer),
-            Err(Stop::Missing) => Err(Stop::Missing),
-            _ => self.descend(number),
+            Ok(buffer) if is_verified(&buffer) => return Ok(buffer),
+            // Given back before the way down, on which one block is held at a time.
+            Ok(buffer) => drop(buffer),
+            Err(Stop::Missing) => return Err(Stop::Missing),
+            // It shows again on the way down, if that gets so far.
+            Err(_) => (),
         }
+        self.descend(number)
     }
 
     /// Verifies the way from the root to the leaf of a data block, and returns the leaf.
@@ -211,15 +244,22 @@ impl<'a, A: Access<'a>> Walk<'a, A> {
         block: u64,
         wanted: &Digest,
     ) -> Result<Buffer<'a, HashBlock>, Stop> {
-        let buffer = self.access.get(block)?;
+        let bad = BadHash {
+            block,
+            wanted,
+            number,
+        };
+        let buffer = match self.access.get(block) {
+            Ok(buffer) => buffer,
+            Err(stop) => return self.access.unreadable(&bad, stop),
+        };
         if !is_verified(&buffer) {
             let mut digest = Digest::new();
             self.hash(buffer.data().into(), &mut digest)?;
-            if self.is_same(&digest, wanted.bytes()) {
-                buffer.aux().verified.store(true, Ordering::Release);
-            } else {
-                self.access.mismatch(block, number)?;
+            if !self.is_same(&digest, wanted.bytes()) {
+                return self.access.mismatch(&bad, buffer);
             }
+            buffer.aux().verified.store(true, Ordering::Release);
         }
         Ok(buffer)
     }
@@ -261,7 +301,7 @@ impl<'a, A: Access<'a>> Walk<'a, A> {
 }
 
 #[inline]
-fn is_verified(buffer: &Buffer<'_, HashBlock>) -> bool {
+pub(crate) fn is_verified(buffer: &Buffer<'_, HashBlock>) -> bool {
     buffer.aux().verified.load(Ordering::Acquire)
 }
 
