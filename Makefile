@@ -24,7 +24,7 @@ in-root := scripts/in-root
 build := $(in-root) scripts/build-modules $(kdir)
 
 .PHONY: all modules modules-fail prepare update run check check-quick check-long shell bench profile
-.PHONY: install uninstall format lint doc clean distclean help
+.PHONY: rust-analyzer install uninstall format lint doc clean distclean help
 
 all: modules
 
@@ -73,6 +73,10 @@ lint: modules ## formatting, clippy and rustdoc without complaints, and the hous
 
 doc: modules ## the documentation of the dm crate, in build/doc
 	scripts/lint doc
+
+rust-analyzer: prepare ## rust-project.json for editors
+	$(build) /rdm/build rust-analyzer
+	@$(in-root) scripts/rust-project.py /rdm/build "$(CURDIR)" "$(RDM_CACHE)"
 
 install: ## install on this Debian host, whose kernel must be the one built for
 	scripts/install
