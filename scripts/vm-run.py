@@ -89,15 +89,18 @@ def share():
 
 
 def disks(sizes):
-    """Sparse files that vanish with QEMU."""
+    """Sparse files that vanish with QEMU, and files on which changes vanish."""
     args, fds = [], []
     for i, text in enumerate(sizes):
+        args += ["-device", f"virtio-blk-pci,drive=d{i},serial=rdm{i}"]
+        drive = f"id=d{i},if=none,format=raw,cache=unsafe,discard=unmap,"
+        if "/" in text:
+            args += ["-drive", f"{drive}snapshot=on,file={text}"]
+            continue
         fd = os.open("/cache", os.O_TMPFILE | os.O_RDWR, 0o600)
         os.ftruncate(fd, size(text))
         fds.append(fd)
-        args += ["-drive", f"id=d{i},if=none,format=raw,cache=unsafe,discard=unmap,"
-                 f"file.locking=off,file=/proc/self/fd/{fd}",
-                 "-device", f"virtio-blk-pci,drive=d{i},serial=rdm{i}"]
+        args += ["-drive", f"{drive}file.locking=off,file=/proc/self/fd/{fd}"]
     return args, fds
 
 

@@ -3,47 +3,46 @@
 #
 # Whole file system images, mounted and read to the end: 1 GiB of ext4, erofs, squashfs.
 # Rows: V-48 V-49; case V13
-# Boot: --smp 2 --disk 1100M --disk 64M
+# Images: ext4 erofs squashfs
+# Boot: --smp 2
 # Time: 300
 
 . "$(dirname "$0")/../lib/verity.sh"
-TREE=/usr/share/perl
 files() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum) | sha256sum; }
-setup() { echo "WANT='$(files $TREE)'" >>"$DIR/vars"; mkdir -p "$DIR/mnt"; }
 
-check_image() { # data, file system type
-    vformat "$1" "${2:-/dev/vdb}"
-    veritysetup open "$1" ksft-v "${2:-/dev/vdb}" "$ROOT"
+# Disks in the order of the line above: data and hashes of each.
+image() { # name, data, hash, directory with the files
+    veritysetup open "$2" ksft-v "$3" "$(cat "/cache/images/$1.root")"
+    mkdir -p "$DIR/mnt"
     mount -r "$(dev v)" "$DIR/mnt"
-    equal "$(files "$DIR/mnt")" "$WANT"
-    umount "$DIR/mnt"
-    cmp "$(dev v)" "$1" -n "$(blockdev --getsize64 "$(dev v)")"
-    equal "$(dmsetup status ksft-v | cut -d' ' -f4)" V
-    veritysetup close ksft-v
-}
-test_ext4_of_1_gib() {
-    mkfs.ext4 -q -b 4096 -d $TREE /dev/vda 1G
-    vformat /dev/vda /dev/vdb --data-blocks=262144
-    veritysetup open /dev/vda ksft-v /dev/vdb "$ROOT"
-    equal "$(blockdev --getsize64 "$(dev v)")" $((1 << 30))
-    mount -r "$(dev v)" "$DIR/mnt"
-    equal "$(files "$DIR/mnt")" "$WANT"
+    equal "$(files "$DIR/mnt/$4")" "$(cat /cache/images/files)"
     umount "$DIR/mnt"
     dd if="$(dev v)" of=/dev/null bs=1M iflag=direct status=none
     equal "$(dmsetup status ksft-v | cut -d' ' -f4)" V
     veritysetup close ksft-v
 }
+test_ext4_of_1_gib() {
+    equal "$(blockdev --getsize64 /dev/vda)" $((1 << 30))
+    image ext4 /dev/vda /dev/vdb perl
+}
 test_erofs() {
     modprobe erofs
-    mkfs.erofs --quiet "$DIR/erofs" $TREE
-    truncate -s %4096 "$DIR/erofs"
-    check_image "$DIR/erofs"
+    image erofs /dev/vdc /dev/vdd .
 }
 test_squashfs() {
     modprobe squashfs
-    mksquashfs $TREE "$DIR/squashfs" -quiet -no-progress -comp gzip -Xcompression-level 1
-    truncate -s %4096 "$DIR/squashfs"
-    check_image "$DIR/squashfs"
+    image squashfs /dev/vde /dev/vdf .
+}
+# A file system meets one damaged block.
+test_damage_in_an_image() {
+    flip /dev/vdc 8192
+    modprobe erofs
+    veritysetup open /dev/vdc ksft-v /dev/vdd "$(cat /cache/images/erofs.root)"
+    log_mark
+    fails "Input/output error" read_direct "$(dev v)" 2
+    logged "device-mapper: verity: $(majmin /dev/vdc): data block 2 is corrupted"
+    veritysetup close ksft-v
+    flip /dev/vdc 8192
 }
 
 ksft_main "$@"
