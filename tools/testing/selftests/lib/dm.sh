@@ -58,6 +58,16 @@ flip() { # file offset
     printf '%b' "\\x$(printf %02x $((byte ^ 0x41)))" |
         dd of="$1" bs=1 seek="$2" conv=notrunc status=none
 }
+# Uevents of block devices go to $DIR/events until $MONITOR is killed.
+events_start() {
+    udevadm monitor --kernel --property --subsystem-match=block >"$DIR/events" &
+    MONITOR=$!
+    for _ in {1..50}; do
+        ! grep -q "^KERNEL" "$DIR/events" || return 0
+        sleep 0.1
+    done
+    fail "udevadm monitor did not start"
+}
 drop_caches() { sync; echo 3 >/proc/sys/vm/drop_caches; }
 
 # What the tests have made, from sysfs: no process is started to find nothing.

@@ -15,9 +15,7 @@ damaged() { # file, offset, block to read, kind, number
     attach
     flip "$DIR/$1" "$2"
     vopen v
-    udevadm monitor --kernel --property --subsystem-match=block >"$DIR/events" &
-    local monitor=$!
-    sleep 0.5
+    events_start
     log_mark
     fails "Input/output error" read_direct "$(dev v)" "$3"
     logged "device-mapper: verity: $(majmin "$L0"): $4 block $n is corrupted"
@@ -27,8 +25,8 @@ damaged() { # file, offset, block to read, kind, number
         ! grep -q ERR_BLOCK "$DIR/events" || break
         sleep 0.1
     done
-    kill $monitor
-    wait $monitor || :
+    kill "$MONITOR"
+    wait "$MONITOR" || :
     local type=0
     [ "$4" = data ] || type=1
     equal "$(grep -c "^DM_VERITY_ERR_BLOCK_NR=$type,$n$" "$DIR/events")" 1 "uevents of $type,$n"
@@ -100,9 +98,8 @@ test_all_but_the_bad_block() {
     attach
     flip "$DIR/d" $((77 * 4096))
     vopen v
-    dd if="$(dev v)" of="$DIR/out" bs=4096 iflag=direct conv=noerror,sync \
-        status=none 2>"$DIR/err" || :
-    [ -s "$DIR/err" ]
+    dd if="$(dev v)" of="$DIR/out" bs=4096 iflag=direct conv=noerror,sync 2>"$DIR/err" || :
+    grep -q "Input/output error" "$DIR/err"
     # What a failed direct read leaves in the buffer is nobody's business.
     dd if="$DIR/data" of="$DIR/out" bs=4096 skip=77 seek=77 count=1 conv=notrunc status=none
     cmp "$DIR/out" "$DIR/data"

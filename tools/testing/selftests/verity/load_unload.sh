@@ -58,7 +58,7 @@ test_cycles() {
 test_in_use() {
     attach
     vopen v
-    fails "in use" rmmod $VERITY_MODULE
+    fails "in use" rmmod "$VERITY_MODULE"
     equal "$(sum "$(dev v)")" "$(sum "$DIR/data")"
 }
 

@@ -12,8 +12,10 @@
 
 # The image is one of random bytes.
 setup() {
-    echo "ROOT=$(cat /cache/images/random.root) SALT=$(veritysetup dump /dev/vdb |
-        sed -n 's/^Salt: *\t*//p') BLOCKS=131072 DBS=4096 HBS=4096 VER=1 ALG=sha256 START=1" >"$DIR/vars"
+    local salt
+    salt=$(veritysetup dump /dev/vdb | sed -n 's/^Salt: *\t*//p')
+    echo "ROOT=$(cat /cache/images/random.root) SALT=$salt BLOCKS=131072 DBS=4096 HBS=4096" \
+        "VER=1 ALG=sha256 START=1" >"$DIR/vars"
 }
 reader() { # number
     # Each reads every eighth 16 MiB in turn, at its own place, and compares.
@@ -28,7 +30,10 @@ test_readers() {
     local i pids=() limit peak
     L0=/dev/vda L1=/dev/vdb
     vopen v
-    limit=$(cat $BUFIO/max_cache_size_bytes)
+    # A quarter of the tree.
+    limit=1048576
+    trap 'echo 0 >$BUFIO/max_cache_size_bytes' EXIT
+    echo $limit >$BUFIO/max_cache_size_bytes
     echo 0 >$BUFIO/peak_allocated_bytes
     END=$((SECONDS + 40))
     [ -z "$LONG" ] || END=$((SECONDS + 300))
@@ -36,12 +41,14 @@ test_readers() {
         reader $i &
         pids+=($!)
     done
-    stress-ng --vm 1 --vm-bytes 200M --vm-method zero-one --timeout $((END - SECONDS)) --quiet &
+    stress-ng --vm 1 --vm-bytes 200M --vm-method zero-one --timeout $((END - SECONDS)) \
+        --temp-path "$DIR" --quiet &
+    local hog=$!
     while [ "$SECONDS" -lt "$END" ]; do
         echo 3 >/proc/sys/vm/drop_caches
         sleep 2
     done
-    for i in "${pids[@]}"; do wait "$i"; done
+    for i in "${pids[@]}" $hog; do wait "$i"; done
     peak=$(cat $BUFIO/peak_allocated_bytes)
     say "bufio limit $limit, peak $peak; $(cat "$DIR"/rounds* | wc -l) rounds"
     # The reserve and what is being read come on top.

@@ -15,8 +15,7 @@ test_limit() {
     sysctl -qw kernel.printk_ratelimit_burst=1000
     dd if=/dev/zero of="$DIR/d" bs=4096 count=300 conv=notrunc status=none
     vopen v ignore_corruption
-    udevadm monitor --kernel --property --subsystem-match=block >"$DIR/events" &
-    sleep 0.5
+    events_start
     log_mark
     for ((i = 0; i < 8; i++)); do
         dd if="$(dev v)" of=/dev/null bs=4096 iflag=direct status=none &
@@ -24,7 +23,7 @@ test_limit() {
     done
     wait "${pids[@]}"
     sleep 1
-    kill %1
+    kill "$MONITOR"
     # DMERR_LIMIT allows a burst of ten lines in five seconds.
     local lines
     lines=$(log_count "is corrupted")

@@ -12,7 +12,8 @@ shape() { # blocks of 512 bytes, format: 16 digests in a hash block
     rm -f "$DIR/hash"
     truncate -s 256K "$DIR/hash"
     say "$1 blocks, format $2"
-    vformat "$DIR/data" "$DIR/hash" --data-block-size=512 --hash-block-size=512 --salt=aa --format="$2"
+    vformat "$DIR/data" "$DIR/hash" --data-block-size=512 --hash-block-size=512 --salt=aa \
+        --format="$2"
     attach
     vopen v
     equal "$(sum "$(dev v)")" "$(sum "$DIR/data")"
