@@ -30,7 +30,7 @@ reached() {
     echo 0 >$AFTER
     [ "$left" = 0 ]
 }
-users() { cat /sys/module/$VERITY_MODULE/refcnt; }
+users() { cat "/sys/module/$VERITY_MODULE/refcnt"; }
 
 # Makes a device with the n-th allocation failing, for all n. What succeeds all the same
 # must work; what fails must say so and leave nothing.
@@ -50,7 +50,8 @@ constructor() { # least number of allocations, option...
         else
             reached || fail "failed without a failing allocation: $out"
             [[ $out == *"Cannot allocate memory"* ]] || fail "allocation $n: $out"
-            log | grep -qE "device-mapper: table: [0-9:]+: $T: .*(Cannot|lookup failed|failed to allocate).* \(-ENOMEM\)" ||
+            log | grep -qE "device-mapper: table: [0-9:]+: $T: .*(Cannot|lookup failed|\
+failed to allocate).* \(-ENOMEM\)" ||
                 { log | sed 's/^/# log: /'; fail "allocation $n: no error text"; }
             [ ! -e "$(dev v)" ] || fail "allocation $n: a device is left"
         fi
@@ -130,12 +131,12 @@ test_loading() {
     local dir n=0
     dir=/rdm/build-fail
     [ -e $dir/rdm.ko ] || skip "no modules in $dir"
-    rmmod $VERITY_MODULE rdm
+    rmmod "$VERITY_MODULE" rdm
     while :; do
         n=$((n + 1))
         if insmod $dir/rdm.ko fail_after=$n 2>/dev/null; then
             insmod $dir/rdm_verity.ko 2>/dev/null || :
-            [ ! -e /sys/module/$VERITY_MODULE ] || rmmod $VERITY_MODULE
+            [ ! -e "/sys/module/$VERITY_MODULE" ] || rmmod "$VERITY_MODULE"
             if reached; then rmmod rdm; else break; fi
         fi
         [ $n -lt 100 ] || fail "no end"

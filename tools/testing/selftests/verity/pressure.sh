@@ -32,9 +32,9 @@ test_readers() {
     vopen v
     # A quarter of the tree.
     limit=1048576
-    trap 'echo 0 >$BUFIO/max_cache_size_bytes' EXIT
-    echo $limit >$BUFIO/max_cache_size_bytes
-    echo 0 >$BUFIO/peak_allocated_bytes
+    trap 'echo 0 >"$BUFIO/max_cache_size_bytes"' EXIT
+    echo "$limit" >"$BUFIO/max_cache_size_bytes"
+    echo 0 >"$BUFIO/peak_allocated_bytes"
     END=$((SECONDS + 40))
     [ -z "$LONG" ] || END=$((SECONDS + 300))
     for ((i = 0; i < 8; i++)); do
@@ -49,7 +49,7 @@ test_readers() {
         sleep 2
     done
     for i in "${pids[@]}" $hog; do wait "$i"; done
-    peak=$(cat $BUFIO/peak_allocated_bytes)
+    peak=$(cat "$BUFIO/peak_allocated_bytes")
     say "bufio limit $limit, peak $peak; $(cat "$DIR"/rounds* | wc -l) rounds"
     # The reserve and what is being read come on top.
     [ "$peak" -le $((limit + 2097152)) ]
