@@ -28,7 +28,7 @@
 //! # How it works
 //!
 //! - `state`: one atomic word per buffer, with the protocol of finding, filling, and evicting.
-//! - `index`: the hash table from blocks to buffers, read under RCU.
+//! - `index`: the hash table from blocks to buffers, read under RCU. `lookup`: both together.
 //! - `cache`: the buffers of a client, its lock, its reserves, and its clock: buffers are evicted
 //!   in the order in which they came or were found used, and a hit only sets a bit.
 //! - `fetch`, `io`: reading. `produce`: filling without reading. `memory`, `obtain`: allocation.
@@ -72,6 +72,7 @@ mod index;
 mod io;
 mod limit;
 mod list;
+mod lookup;
 mod memory;
 mod obtain;
 mod produce;

@@ -22,6 +22,7 @@
 use crate::bindings;
 use core::{
     ffi::CStr,
+    ops::Deref,
     ptr,
     sync::atomic::{
         AtomicBool,
@@ -31,7 +32,11 @@ use core::{
     },
 };
 use kernel::{
-    ffi::c_uint,
+    ffi::{
+        c_char,
+        c_int,
+        c_uint, //
+    },
     module::ThisModule, //
 };
 
@@ -147,6 +152,73 @@ scalar!(
     /// A `bool`.
     BoolParam, AtomicBool, bool, param_ops_bool
 );
+
+/// An `unsigned long` with a function that is called when user space has written it.
+///
+/// The function runs in process context and may sleep, but must not wait for anybody who writes or
+/// reads a parameter.
+#[repr(C)]
+pub struct WatchedUlongParam {
+    value: UlongParam,
+    changed: fn(),
+}
+
+impl WatchedUlongParam {
+    const OPS: bindings::kernel_param_ops = bindings::kernel_param_ops {
+        flags: 0,
+        set: Some(Self::set),
+        get: Some(bindings::param_get_ulong),
+        free: None,
+    };
+
+    /// Creates the parameter with its default.
+    pub const fn new(default: usize, changed: fn()) -> Self {
+        Self {
+            value: UlongParam::new(default),
+            changed,
+        }
+    }
+
+    /// Describes the parameter to the module loader.
+    #[doc(hidden)]
+    pub const fn describe(
+        &'static self,
+        name: &'static CStr,
+        module: &'static ThisModule,
+        perm: u16,
+    ) -> KernelParam {
+        KernelParam::new(
+            name,
+            module,
+            ptr::from_ref(&Self::OPS),
+            perm,
+            ptr::from_ref(self).cast_mut().cast(),
+        )
+    }
+
+    /// # Safety
+    ///
+    /// `val` is a string, and `param` describes a [`WatchedUlongParam`].
+    unsafe extern "C" fn set(val: *const c_char, param: *const bindings::kernel_param) -> c_int {
+        // SAFETY: By the preconditions; the value is the first field.
+        let (result, this) = unsafe {
+            let result = bindings::param_set_ulong(val, param);
+            (result, &*(*param).__bindgen_anon_1.arg.cast::<Self>())
+        };
+        if result == 0 {
+            (this.changed)();
+        }
+        result
+    }
+}
+
+impl Deref for WatchedUlongParam {
+    type Target = UlongParam;
+
+    fn deref(&self) -> &UlongParam {
+        &self.value
+    }
+}
 
 /// An array of `unsigned int`.
 ///
@@ -275,6 +347,9 @@ macro_rules! module_param {
         $crate::module_param!(@describe $name, $param, "uint", $($rest)+);
     };
     (@describe $name:ident, $param:ident, @UlongParam, $($rest:tt)+) => {
+        $crate::module_param!(@describe $name, $param, "ulong", $($rest)+);
+    };
+    (@describe $name:ident, $param:ident, @WatchedUlongParam, $($rest:tt)+) => {
         $crate::module_param!(@describe $name, $param, "ulong", $($rest)+);
     };
     (@describe $name:ident, $param:ident, @BoolParam, $($rest:tt)+) => {

@@ -4,7 +4,8 @@
 
 __rust_helper void *rust_helper_rdm_vmalloc(unsigned long size, gfp_t gfp)
 {
-	return __vmalloc(size, gfp);
+	/* vmalloc() warns of flags that it does not know. */
+	return __vmalloc(size, gfp & ~__GFP_NOMEMALLOC);
 }
 
 __rust_helper void rust_helper_rdm_vfree(const void *addr)

@@ -45,6 +45,7 @@ use crate::{
     target::device::Device, //
 };
 use core::{
+    mem,
     num::NonZeroU64,
     ops::Range,
     ptr::{
@@ -99,17 +100,43 @@ pub(super) struct Cache {
     pub(super) reserved: usize,
     pub(super) device: Device,
     #[pin]
+    pub(super) shared: Shared,
+    #[pin]
     pub(super) bios: Bios,
-    /// The place in the list of all clients.
-    links: Links<Cache>,
-    /// The number of buffers, with those in reserve.
-    pub(super) total: AtomicUsize,
-    /// The number of buffers in the clock.
-    cached: AtomicUsize,
-    /// The stamp of the first buffer in the clock.
-    oldest: AtomicU32,
+}
+
+/// What changes, apart from what a hit reads.
+#[repr(C, align(64))]
+#[pin_data]
+pub(super) struct Shared {
     #[pin]
     inner: SpinLock<Inner>,
+    /// The number of buffers in the clock.
+    cached: AtomicUsize,
+    /// The number of buffers, with those in reserve.
+    pub(super) total: AtomicUsize,
+    /// The stamp of the first buffer in the clock.
+    oldest: AtomicU32,
+    /// The place in the list of all clients.
+    links: Links<Cache>,
+}
+
+const _: () = assert!(mem::offset_of!(Cache, index) == 0);
+
+impl Shared {
+    fn new(leaves: KVec<NonNull<Leaf>>) -> impl PinInit<Self> {
+        pin_init!(Self {
+            inner <- new_spinlock!(Inner {
+                clock: List::new(),
+                reserve: List::new(),
+                leaves,
+            }, "bufio"),
+            cached: AtomicUsize::new(0),
+            total: AtomicUsize::new(0),
+            oldest: AtomicU32::new(now()),
+            links: Links::new(),
+        })
+    }
 }
 
 // SAFETY: What changes is protected by the lock or atomic; the links are the registry's.
@@ -120,7 +147,7 @@ unsafe impl Sync for Cache {}
 // SAFETY: Always the same field.
 unsafe impl Linked for Cache {
     fn links(&self) -> &Links<Cache> {
-        &self.links
+        &self.shared.links
     }
 }
 
@@ -154,16 +181,8 @@ impl Cache {
                 sectors_per_block,
                 reserved,
                 device,
+                shared <- Shared::new(leaves),
                 bios <- Bios::new(),
-                links: Links::new(),
-                total: AtomicUsize::new(0),
-                cached: AtomicUsize::new(0),
-                oldest: AtomicU32::new(now()),
-                inner <- new_spinlock!(Inner {
-                    clock: List::new(),
-                    reserve: List::new(),
-                    leaves,
-                }, "bufio"),
             }? Error),
             GFP_KERNEL,
         )?;
@@ -184,17 +203,17 @@ impl Cache {
 
     #[inline]
     pub(super) fn lock(&self) -> Locked<'_> {
-        self.inner.lock()
+        self.shared.inner.lock()
     }
 
     /// The number of buffers that could be evicted if none was in use.
     pub(super) fn cached(&self) -> usize {
-        self.cached.load(Ordering::Relaxed)
+        self.shared.cached.load(Ordering::Relaxed)
     }
 
     /// For how long the buffer that was used last was not used, in jiffies.
     pub(super) fn age(&self) -> u32 {
-        now().wrapping_sub(self.oldest.load(Ordering::Relaxed))
+        now().wrapping_sub(self.shared.oldest.load(Ordering::Relaxed))
     }
 
     /// The first sector of a block.
@@ -213,35 +232,16 @@ impl Cache {
     #[inline]
     pub(super) fn get(&self, block: u64) -> Option<NonNull<Head>> {
         let _rcu = rcu::read_lock();
-        // SAFETY: In an RCU read-side critical section, in which the buffer is not freed.
-        let head = unsafe { self.index.lookup(block)?.as_ref() };
-        if !head.state.try_get() {
-            return None;
-        }
-        self.confirm(head, block)
+        // SAFETY: In an RCU read-side critical section, in which nothing is freed.
+        unsafe { self.index.get(block, wait::released) }
     }
 
     /// Takes a reference to a buffer that has the block, whatever its state. Any context.
     #[inline]
     pub(super) fn join(&self, block: u64) -> Option<NonNull<Head>> {
         let _rcu = rcu::read_lock();
-        // SAFETY: In an RCU read-side critical section, in which the buffer is not freed.
-        let head = unsafe { self.index.lookup(block)?.as_ref() };
-        if !head.state.try_join() {
-            return None;
-        }
-        self.confirm(head, block)
-    }
-
-    /// Gives a reference back unless the buffer has the block.
-    #[inline]
-    fn confirm(&self, head: &Head, block: u64) -> Option<NonNull<Head>> {
-        if head.block.load(Ordering::Relaxed) == block {
-            return Some(NonNull::from(head));
-        }
-        // SAFETY: The reference was taken for this function.
-        unsafe { self.put(NonNull::from(head)) };
-        None
+        // SAFETY: In an RCU read-side critical section, in which nothing is freed.
+        unsafe { self.index.join(block, wait::released) }
     }
 
     /// Gives a reference back. Any context.
@@ -281,25 +281,19 @@ impl Cache {
         spare: &mut Option<NonNull<Leaf>>,
     ) -> Result<NonNull<Head>, Refused> {
         let head = buffer.into_raw();
-        // SAFETY: The buffer is valid and owned by the caller: nobody else has access to the
-        // block number and the typed data.
+        // SAFETY: The buffer is valid and owned by the caller: nobody else has the typed data.
         unsafe {
-            head.as_ref().block.store(block, Ordering::Relaxed);
+            head.as_ref().stamp.store(now(), Ordering::Relaxed);
             (self.shape.init)(head);
         }
         let mut inner = self.lock();
         // SAFETY: The lock is held; buffers are freed only after they were removed, with RCU.
-        match unsafe { self.index.insert(block, head, spare) } {
-            // SAFETY: As above, nothing happened to the buffer.
+        match unsafe { self.index.enter(block, holders, head, spare) } {
+            // SAFETY: It is still owned, as it was not entered.
             Insert::Exists(_) => Err(Refused::Exists(unsafe { Owned::from_raw(head) })),
             // SAFETY: As above.
             Insert::NeedsLeaf => Err(Refused::NeedsLeaf(unsafe { Owned::from_raw(head) })),
             Insert::Done => {
-                // SAFETY: The buffer is valid.
-                let buffer = unsafe { head.as_ref() };
-                buffer.stamp.store(now(), Ordering::Relaxed);
-                // INVARIANT: In the index, in the clock, and not owned.
-                buffer.state.publish(holders);
                 // SAFETY: It is in no list, and leaves this one before it is freed.
                 unsafe { inner.clock.push_back(head) };
                 self.count(&inner);
@@ -310,11 +304,13 @@ impl Cache {
 
     /// Brings what is counted of the clock up to date.
     pub(super) fn count(&self, inner: &Inner) {
-        self.cached.store(inner.clock.len(), Ordering::Relaxed);
+        self.shared
+            .cached
+            .store(inner.clock.len(), Ordering::Relaxed);
         // SAFETY: Buffers in the clock are valid.
         if let Some(first) = inner.clock.front().map(|first| unsafe { first.as_ref() }) {
             let stamp = first.stamp.load(Ordering::Relaxed);
-            self.oldest.store(stamp, Ordering::Relaxed);
+            self.shared.oldest.store(stamp, Ordering::Relaxed);
         }
     }
 
@@ -354,7 +350,7 @@ impl Refused {
 
 /// Makes an index for a device of `blocks` blocks, of which `fit` fit into the memory.
 fn new_index(blocks: u64, fit: u64) -> Result<Index<Head, KVVec<Bucket<Head>>>> {
-    let leaves = blocks / super::index::SLOTS as u64;
+    let leaves = blocks >> super::index::SHIFT;
     let buckets = leaves
         .min(fit / 8)
         .clamp(1, MAX_BUCKETS)
@@ -377,7 +373,7 @@ impl PinnedDrop for Cache {
             pr_crit!("bufio: {} buffers are in use for ever\n", inner.clock.len());
         }
         let mut victims = List::new();
-        core::mem::swap(&mut victims, &mut inner.reserve);
+        mem::swap(&mut victims, &mut inner.reserve);
         while let Some(leaf) = inner.leaves.pop() {
             // SAFETY: It is out of the index, and nobody else has it.
             unsafe { free_leaf(leaf) };

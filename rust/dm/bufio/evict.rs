@@ -37,7 +37,7 @@ impl Cache {
     /// Takes away a buffer that was not used for a while.
     pub(super) fn evict_one(&self, inner: &mut Locked<'_>, budget: &mut usize) -> Option<Owned> {
         while *budget > 0 {
-            *budget -= 1;
+            *budget = budget.saturating_sub(1);
             let head = inner.clock.front()?;
             // SAFETY: Buffers in the clock are valid.
             let buffer = unsafe { head.as_ref() };
@@ -59,18 +59,18 @@ impl Cache {
         let mut evicted = 0;
         while evicted < wanted && *budget > 0 && self.cached() > 0 {
             let mut share = BATCH.min(*budget);
-            *budget -= share;
+            *budget = budget.saturating_sub(share);
             let mut victims = List::new();
             let mut inner = self.lock();
             while evicted < wanted {
                 let Some(buffer) = self.evict_one(&mut inner, &mut share) else {
                     break;
                 };
-                evicted += 1;
+                evicted = evicted.saturating_add(1);
                 self.keep(&mut inner, &mut victims, buffer);
             }
             drop(inner);
-            *budget += share;
+            *budget = budget.saturating_add(share);
             self.free(&mut victims);
         }
         evicted
@@ -89,7 +89,7 @@ impl Cache {
     /// Frees the buffers of a list of owned ones. May sleep.
     pub(super) fn free(&self, victims: &mut List<Head>) {
         while let Some(head) = victims.pop_front() {
-            self.total.fetch_sub(1, Ordering::Relaxed);
+            self.shared.total.fetch_sub(1, Ordering::Relaxed);
             // SAFETY: Buffers in such a list are owned, and it was just taken out.
             self.shape.free(unsafe { Owned::from_raw(head) });
         }
@@ -110,7 +110,7 @@ impl Cache {
         let mut budget = self.cached().saturating_mul(2);
         while budget > 0 {
             let mut share = BATCH.min(budget);
-            budget -= share;
+            budget = budget.saturating_sub(share);
             if let Some(buffer) = self.evict_one(&mut self.lock(), &mut share) {
                 return Some(buffer);
             }
@@ -161,12 +161,12 @@ impl Cache {
     /// Unless the caller keeps all others from evicting, a buffer may be passed over.
     fn drop_unheld(&self, wanted: impl Fn(u64) -> bool) -> usize {
         let mut left = self.cached();
-        let mut busy = 0;
+        let mut busy = 0_usize;
         while left > 0 {
             let mut victims = List::new();
             let mut inner = self.lock();
             for _ in 0..BATCH.min(left) {
-                left -= 1;
+                left = left.saturating_sub(1);
                 let Some(head) = inner.clock.front() else {
                     break;
                 };
@@ -177,7 +177,8 @@ impl Cache {
                     let buffer = self.remove(&mut inner, head);
                     self.keep(&mut inner, &mut victims, buffer);
                 } else {
-                    busy += usize::from(picked && buffer.state.load().is_busy());
+                    let is_busy = picked && buffer.state.load().is_busy();
+                    busy = busy.saturating_add(is_busy.into());
                     inner.clock.rotate();
                 }
             }
@@ -205,7 +206,7 @@ impl Cache {
     fn join_busy(&self, left: &mut usize) -> Option<NonNull<Head>> {
         let mut inner = self.lock();
         for _ in 0..BATCH.min(*left) {
-            *left -= 1;
+            *left = left.saturating_sub(1);
             let head = inner.clock.front()?;
             inner.clock.rotate();
             // SAFETY: Buffers in the clock are valid.

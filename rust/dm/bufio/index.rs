@@ -35,12 +35,16 @@ use core::{
     },
 };
 
-const SHIFT: u32 = 4;
+/// The logarithm of [`SLOTS`].
+pub(crate) const SHIFT: u32 = 4;
 
 /// The number of blocks in a leaf.
 pub(crate) const SLOTS: usize = 1 << SHIFT;
 
 const FULL: u32 = (1 << SLOTS) - 1;
+
+/// The last block of a leaf, counted from its first.
+const LAST: u32 = SLOTS as u32 - 1;
 
 /// The multiplier of a Fibonacci hash: 2^64 by the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -72,9 +76,9 @@ impl<T> Leaf<T> {
 
     /// The slot of a block, and its bit in the mask.
     #[inline]
-    fn slot(&self, block: u64) -> (&AtomicPtr<T>, u32) {
+    fn slot(&self, block: u64) -> Option<(&AtomicPtr<T>, u32)> {
         let i = block as usize % SLOTS;
-        (&self.slots[i], 1 << i)
+        Some((self.slots.get(i)?, 1 << i))
     }
 }
 
@@ -109,7 +113,7 @@ impl<T, S: Deref<Target = [Bucket<T>]>> Index<T, S> {
         if !buckets.len().is_power_of_two() {
             return None;
         }
-        let mask = buckets.len() - 1;
+        let mask = buckets.len().wrapping_sub(1);
         // INVARIANT: all chains are empty.
         Some(Self {
             buckets,
@@ -154,7 +158,7 @@ impl<T, S: Deref<Target = [Bucket<T>]>> Index<T, S> {
     pub(crate) unsafe fn lookup(&self, block: u64) -> Option<NonNull<T>> {
         // SAFETY: The same precondition.
         let leaf = unsafe { self.leaf(block >> SHIFT) }?;
-        NonNull::new(leaf.slot(block).0.load(Ordering::Acquire))
+        NonNull::new(leaf.slot(block)?.0.load(Ordering::Acquire))
     }
 
     /// Finds the first block of a range that has no buffer.
@@ -170,13 +174,13 @@ impl<T, S: Deref<Target = [Bucket<T>]>> Index<T, S> {
                 Some(leaf) => leaf.present.load(Ordering::Relaxed),
                 None => 0,
             };
-            let first = block as u32 % SLOTS as u32;
+            let first = block as u32 & LAST;
             let missing = (!present & FULL) >> first;
             if missing != 0 {
-                let found = block + u64::from(missing.trailing_zeros());
+                let found = block.wrapping_add(missing.trailing_zeros().into());
                 return (found < range.end).then_some(found);
             }
-            block = (block | (SLOTS as u64 - 1)).checked_add(1)?;
+            block = (block | u64::from(LAST)).checked_add(1)?;
         }
         None
     }
@@ -203,7 +207,9 @@ impl<T, S: Deref<Target = [Bucket<T>]>> Index<T, S> {
                 None => return Insert::NeedsLeaf,
             },
         };
-        let (slot, bit) = leaf.slot(block);
+        let Some((slot, bit)) = leaf.slot(block) else {
+            return Insert::NeedsLeaf;
+        };
         if let Some(there) = NonNull::new(slot.load(Ordering::Relaxed)) {
             return Insert::Exists(there);
         }
@@ -242,7 +248,7 @@ impl<T, S: Deref<Target = [Bucket<T>]>> Index<T, S> {
         let key = block >> SHIFT;
         // SAFETY: The caller holds the lock.
         let leaf = unsafe { self.leaf(key) }?;
-        let (slot, bit) = leaf.slot(block);
+        let (slot, bit) = leaf.slot(block)?;
         slot.store(ptr::null_mut(), Ordering::Relaxed);
         let present = leaf.present.load(Ordering::Relaxed) & !bit;
         leaf.present.store(present, Ordering::Relaxed);

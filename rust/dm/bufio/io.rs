@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
     /// the run.
     pub(super) unsafe fn push(&mut self, head: NonNull<Head>, block: u64) {
         let vecs = self.cache.shape.vecs;
-        if block != self.end || self.vecs + vecs > bindings::BIO_MAX_VECS {
+        if block != self.end || self.vecs.saturating_add(vecs) > bindings::BIO_MAX_VECS {
             self.send();
         }
         let head = head.as_ptr();
@@ -125,7 +125,7 @@ impl<'a> Run<'a> {
         // INVARIANT: chained above.
         self.last = head;
         self.end = block.wrapping_add(1);
-        self.vecs += vecs;
+        self.vecs = self.vecs.saturating_add(vecs);
     }
 
     /// Sends the bio, and starts anew.

@@ -8,15 +8,22 @@
 //!
 //! What is counted are the bytes of the data, as it is allocated.
 
+use super::registry;
 use crate::{
     bindings,
-    params::UlongParam, //
+    params::{
+        UlongParam,
+        WatchedUlongParam, //
+    },
 };
 use core::sync::atomic::{
     AtomicUsize,
     Ordering, //
 };
-use kernel::page::PAGE_SHIFT;
+use kernel::{
+    page::PAGE_SHIFT,
+    prelude::*, //
+};
 
 /// The part of the main memory that the caches may use by default.
 const MEMORY_PERCENT: usize = 2;
@@ -26,7 +33,8 @@ const VMALLOC_PERCENT: usize = 25;
 
 crate::module_param! {
     /// Size of metadata cache
-    static max_cache_size_bytes: UlongParam = UlongParam::new(0), 0o644;
+    static max_cache_size_bytes: WatchedUlongParam =
+        WatchedUlongParam::new(0, limit_changed), 0o644;
 }
 
 crate::module_param! {
@@ -102,10 +110,18 @@ impl Class {
 pub(super) fn init() {
     // SAFETY: The helpers have no requirements.
     let (pages, space) = unsafe { (bindings::totalram_pages(), bindings::rdm_vmalloc_total()) };
-    let memory = (pages / 100 * MEMORY_PERCENT) << PAGE_SHIFT;
-    let limit = memory.min(space / 100 * VMALLOC_PERCENT);
+    let memory = (pages / 100).saturating_mul(MEMORY_PERCENT) << PAGE_SHIFT;
+    let limit = memory.min((space / 100).saturating_mul(VMALLOC_PERCENT));
     DEFAULT_LIMIT.store(limit, Ordering::Relaxed);
     self::limit();
+}
+
+/// Evicts what is too much now.
+fn limit_changed() {
+    // At load, there is nothing yet.
+    if default_limit() != 0 {
+        registry::make_room(0);
+    }
 }
 
 /// The limit that holds if the administrator sets none.
@@ -141,6 +157,21 @@ pub(super) fn charge(bytes: usize) {
 /// Counts bytes no longer.
 pub(super) fn discharge(bytes: usize) {
     current_allocated_bytes.sub(bytes);
+}
+
+/// Says so if something was not freed when the module goes.
+pub(super) fn check_leaks() {
+    let counters = [
+        &current_allocated_bytes,
+        &allocated_kmem_cache_bytes,
+        &allocated_kmalloc_bytes,
+        &allocated_get_free_pages_bytes,
+        &allocated_vmalloc_bytes,
+    ];
+    let [current, rest @ ..] = counters.map(UlongParam::get);
+    if current != 0 || rest != [0; 4] {
+        pr_crit!("bufio: bytes were leaked: {} of {:?}\n", current, rest);
+    }
 }
 
 /// How many bytes must go before `bytes` more can be charged.

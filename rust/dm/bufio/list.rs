@@ -104,7 +104,7 @@ impl<T: Linked> List<T> {
             }
         }
         self.last = at;
-        self.len += 1;
+        self.len = self.len.wrapping_add(1);
     }
 
     /// Takes an element out.
@@ -127,7 +127,7 @@ impl<T: Linked> List<T> {
                 None => self.last = prev,
             }
         }
-        self.len -= 1;
+        self.len = self.len.wrapping_sub(1);
     }
 
     /// Takes the first element out.

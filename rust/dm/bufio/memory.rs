@@ -21,6 +21,7 @@ use super::{
         Linked,
         Links, //
     },
+    lookup::Entry,
     state::State,
 };
 use crate::{
@@ -107,6 +108,18 @@ const _: () = assert!(mem::size_of::<Head>() + mem::size_of::<u64>() == 64);
 unsafe impl Linked for Head {
     fn links(&self) -> &Links<Head> {
         &self.links
+    }
+}
+
+impl Entry for Head {
+    #[inline]
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    #[inline]
+    fn block(&self) -> &AtomicU64 {
+        &self.block
     }
 }
 
@@ -241,7 +254,7 @@ impl Shape {
                     bindings::rdm_kmalloc(size, gfp | bindings::RDM_GFP_RECLAIMABLE).cast()
                 }
                 Class::Pages => {
-                    let order = self.footprint.trailing_zeros() - PAGE_SHIFT as u32;
+                    let order = self.order();
                     let gentle = match order {
                         0 => gfp,
                         _ => gfp | bindings::RDM_GFP_NORETRY_NOWARN,
@@ -261,6 +274,12 @@ impl Shape {
         Ok(data)
     }
 
+    /// The logarithm of the number of pages, for [`Class::Pages`].
+    fn order(&self) -> u32 {
+        let bits = self.footprint.trailing_zeros();
+        bits.saturating_sub(PAGE_SHIFT as u32)
+    }
+
     /// Where the data of a buffer comes from.
     pub(super) fn class_of(&self, data: NonNull<u8>) -> Class {
         // SAFETY: The function has no requirements.
@@ -278,10 +297,7 @@ impl Shape {
         unsafe {
             match class {
                 Class::Slab => bindings::kfree(data.as_ptr().cast()),
-                Class::Pages => bindings::free_pages(
-                    data.as_ptr() as usize,
-                    self.footprint.trailing_zeros() - PAGE_SHIFT as u32,
-                ),
+                Class::Pages => bindings::free_pages(data.as_ptr() as usize, self.order()),
                 Class::Virtual => bindings::rdm_vfree(data.as_ptr().cast()),
             }
         }

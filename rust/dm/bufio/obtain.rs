@@ -47,7 +47,7 @@ impl Cache {
     pub(super) fn allocate(&self, effort: Effort) -> Option<Owned> {
         match self.shape.allocate(effort) {
             Ok(buffer) => {
-                self.total.fetch_add(1, Ordering::Relaxed);
+                self.shared.total.fetch_add(1, Ordering::Relaxed);
                 Some(buffer)
             }
             Err(_) => {
@@ -68,7 +68,7 @@ impl Cache {
         if limit::try_charge(bytes) {
             return true;
         }
-        let first = self.total.load(Ordering::Relaxed) == 0;
+        let first = self.shared.total.load(Ordering::Relaxed) == 0;
         if first {
             limit::charge(bytes);
         }

@@ -51,9 +51,10 @@ impl Goal {
     /// How many buffers of a client that would be.
     fn buffers(&self, cache: &Cache) -> usize {
         match *self {
-            Goal::Bytes(bytes) => {
-                bytes.saturating_add(cache.shape.footprint.get() - 1) / cache.shape.footprint
-            }
+            Goal::Bytes(bytes) => match bytes.checked_sub(1) {
+                Some(rest) => (rest / cache.shape.footprint).saturating_add(1),
+                None => 0,
+            },
             Goal::Buffers(buffers) => buffers,
         }
     }
@@ -107,7 +108,7 @@ fn evictable(cache: &Cache, retain: usize) -> usize {
 fn evict(clients: &List<Cache>, mut goal: Goal, retain: usize) -> usize {
     let cached: usize = clients.iter().map(Cache::cached).sum();
     let mut budget = cached.saturating_mul(2);
-    let mut total = 0;
+    let mut total = 0_usize;
     while budget > 0 {
         let oldest = clients
             .iter()
@@ -124,9 +125,9 @@ fn evict(clients: &List<Cache>, mut goal: Goal, retain: usize) -> usize {
         let share = budget.min(TURN);
         let mut left = share;
         let evicted = cache.evict(wanted, &mut left);
-        budget -= (share - left).max(1);
+        budget = budget.saturating_sub(share.saturating_sub(left).max(1));
         goal.reduce(cache, evicted);
-        total += evicted;
+        total = total.saturating_add(evicted);
     }
     total
 }
@@ -192,6 +193,7 @@ impl Drop for Registration {
     fn drop(&mut self) {
         // SAFETY: By the type invariant. It waits for callbacks that are running.
         unsafe { bindings::shrinker_free(self.shrinker.as_ptr()) };
+        limit::check_leaks();
     }
 }
 

@@ -140,7 +140,7 @@ impl State {
         debug_assert!(holders > 0);
         // INVARIANT: busy, with the producer's reference.
         self.0
-            .store(BUSY | holders << COUNT_SHIFT, Ordering::Release);
+            .store(BUSY | (holders << COUNT_SHIFT), Ordering::Release);
     }
 
     /// Takes a reference if the contents are valid. Any context; never waits.
@@ -166,7 +166,7 @@ impl State {
             }
             match self.0.compare_exchange_weak(
                 state,
-                (state + ONE) | REFERENCED,
+                state.wrapping_add(ONE) | REFERENCED,
                 Ordering::Acquire,
                 Ordering::Relaxed,
             ) {
@@ -194,7 +194,7 @@ impl State {
     pub(crate) fn complete(&self, result: Result<(), Status>, keep: bool) {
         let set = match result {
             Ok(()) => VALID,
-            Err(Status(status)) => FAILED | usize::from(status) << STATUS_SHIFT,
+            Err(Status(status)) => FAILED | (usize::from(status) << STATUS_SHIFT),
         };
         let drop = if keep { 0 } else { ONE };
         // INVARIANT: the state is busy, and stays so for all but the producer, that is the
@@ -224,11 +224,11 @@ impl State {
     fn try_produce(&self, holders: usize, allowed: impl Fn(usize) -> bool) -> bool {
         let mut state = self.0.load(Ordering::Relaxed);
         while allowed(state) {
-            let count = (state >> COUNT_SHIFT) + holders;
+            let count = (state >> COUNT_SHIFT).wrapping_add(holders);
             // INVARIANT: busy, with the producer's reference and no status.
             match self.0.compare_exchange_weak(
                 state,
-                BUSY | count << COUNT_SHIFT | state & REFERENCED,
+                BUSY | (count << COUNT_SHIFT) | (state & REFERENCED),
                 Ordering::Acquire,
                 Ordering::Relaxed,
             ) {

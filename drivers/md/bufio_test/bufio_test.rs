@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A target for tests of the block cache: a read-only device whose data comes through it.
+//!
+//! What is read through the cache is compared with the device below from outside. `table` parses
+//! the table line, which says how the cache is used; `target` answers the core; `reader` reads.
+
+#![forbid(unsafe_code)]
+
+mod reader;
+mod table;
+mod target;
+
+use dm::{
+    log::Log,
+    target::Registration, //
+};
+use kernel::prelude::*;
+use target::BufioTest;
+
+module! {
+    type: BufioTestModule,
+    name: "rdm_bufio_test",
+    authors: ["The rdm developers"],
+    description: "device-mapper target for tests of the block cache",
+    license: "GPL",
+    imports_ns: ["RDM"],
+}
+
+/// Where the target's messages go.
+static LOG: Log = Log::new(c"device-mapper: bufio-test");
+
+/// The module: the target.
+#[pin_data]
+struct BufioTestModule {
+    #[pin]
+    target: Registration<BufioTest>,
+}
+
+impl kernel::InPlaceModule for BufioTestModule {
+    fn init(_module: &'static ThisModule) -> impl PinInit<Self, Error> {
+        try_pin_init!(Self {
+            target <- Registration::new(c"bufio-test"),
+        })
+    }
+}

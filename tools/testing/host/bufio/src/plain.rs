@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The cache as the kernel builds it.
+
+#[path = "../../../../../rust/dm/bufio/atomic.rs"]
+mod atomic;
+#[path = "../../../../../rust/dm/bufio/index.rs"]
+pub(crate) mod index;
+#[path = "../../../../../rust/dm/bufio/list.rs"]
+pub(crate) mod list;
+#[path = "../../../../../rust/dm/bufio/state.rs"]
+pub(crate) mod state;

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Random operations by one thread, compared with plain models.
+
+mod index;
+mod list;
+mod state;
