@@ -236,7 +236,8 @@ impl Cache {
         unsafe { self.index.get(block, wait::released) }
     }
 
-    /// Takes a reference to a buffer that has the block, whatever its state. Any context.
+    /// Takes a reference to a buffer that has the block and is valid, or may become so. Any
+    /// context; no lock.
     #[inline]
     pub(super) fn join(&self, block: u64) -> Option<NonNull<Head>> {
         let _rcu = rcu::read_lock();

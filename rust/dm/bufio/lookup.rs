@@ -48,8 +48,8 @@ impl<T: Entry, S: Deref<Target = [Bucket<T>]>> Index<T, S> {
         confirm(buffer, block, released)
     }
 
-    /// Takes a reference to a buffer that has the block, whatever its state. Any context; no
-    /// lock.
+    /// Takes a reference to a buffer that has the block and is valid, or may become so. Any
+    /// context; no lock.
     ///
     /// `released` is called if the last reference to a buffer was given back meanwhile.
     ///

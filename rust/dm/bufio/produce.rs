@@ -24,7 +24,11 @@ impl Cache {
             wait::announce();
             let head = match self.join(block) {
                 Some(held) => self.claim(held, token),
-                None => self.enter_empty(block, token),
+                None => {
+                    // One that failed, and that nobody wants to read.
+                    self.forget(block);
+                    self.enter_empty(block, token)
+                }
             };
             if let Some(head) = head {
                 let bytes = self.shape.block_size;

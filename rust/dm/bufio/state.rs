@@ -13,7 +13,7 @@
 //! | owned  | belong to one thread             | none                      | [`State::publish`]   |
 //! | busy   | written by one producer          | [`State::try_join`]       | [`State::complete`]  |
 //! | valid  | read by whoever has a reference  | `try_get`, `try_join`     | `try_evict`, `try_claim` |
-//! | failed | nobody's                         | `try_join`                | `try_restart`, `try_evict`, `try_claim` |
+//! | failed | nobody's                         | [`State::try_restart`]    | `try_restart`, `try_evict`, `try_claim` |
 //!
 //! A buffer is made owned. Its owner writes its block number and publishes it busy; the producer
 //! (an I/O in flight or a [`State::try_claim`] of the buffer) has one of the references and gives
@@ -150,11 +150,13 @@ impl State {
         self.take(|state| state & VALID != 0)
     }
 
-    /// Takes a reference unless the buffer is owned. Any context; never waits.
+    /// Takes a reference if the contents are valid, or may become so. Any context; never waits.
+    ///
+    /// A failure is only for those who waited for it, so that it is no reason to take one.
     #[inline]
     #[must_use]
     pub(crate) fn try_join(&self) -> bool {
-        self.take(|state| state & OWNED == 0)
+        self.take(|state| state & (VALID | BUSY) != 0)
     }
 
     #[inline]

@@ -89,7 +89,10 @@ impl Model {
                 self.start(hold.into(), true);
             }
             Op::Get => assert_eq!(state.try_get(), self.take(self.contents == Valid)),
-            Op::Join => assert_eq!(state.try_join(), self.take(self.contents != Owned)),
+            Op::Join => {
+                let allowed = matches!(self.contents, Busy | Valid);
+                assert_eq!(state.try_join(), self.take(allowed));
+            }
             Op::Put if self.held > 0 => {
                 self.held -= 1;
                 assert_eq!(state.put(), self.held == 0 && self.contents != Busy);

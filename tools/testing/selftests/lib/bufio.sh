@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Devices whose data comes through the block cache, by the target bufio-test of a
+# module for tests. What it reads is compared with the device below.
+
+. "$(dirname "${BASH_SOURCE[0]}")/ksft.sh"
+
+# The C module has no such target.
+[ -e /sys/module/rdm_bufio_test ] || NO_TARGET="the module rdm_bufio_test is not loaded"
+need_target() { [ -z "${NO_TARGET:-}" ] || skip "$NO_TARGET"; }
+
+param() { cat "$BUFIO/$1"; }
+set_param() { echo "$2" >"$BUFIO/$1"; }
+current() { param current_allocated_bytes; }
+
+# Every test starts and ends with the defaults, and with nothing in any cache.
+defaults() {
+    set_param max_cache_size_bytes 0
+    set_param retain_bytes 262144
+    set_param peak_allocated_bytes 0
+}
+
+# Random data in $DIR/data, once for each file.
+image() { # bytes
+    random "$DIR/data" "$1"
+}
+attach() { L0=$(loop "$DIR/data"); }
+
+# A device that reads through the cache: lower device, block size, buffers in
+# reserve, then how it is used.
+bcreate() { # name lower block-size reserved [word number]...
+    local name=$1 lower=$2
+    shift 2
+    dm_create "$name" "0 $(sectors "$lower") bufio-test $lower 0 $*"
+}
+
+# What the device reads, and what it must be. Direct I/O, so that nothing but the
+# cache that is tested keeps the data.
+read_sum() { # device [chunk]
+    dd if="$1" bs="${2:-64k}" iflag=direct status=none | sha256sum | cut -c1-64
+}
+same() { # device [chunk]
+    equal "$(read_sum "$@")" "$(sum "$DIR/data")" "data of $1 in pieces of ${2:-64k}"
+}
+
+# Reads that a mapped device has sent down, and sectors: "requests sectors".
+reads_of() { # name
+    awk '{ print $1, $3 }' "/sys/dev/block/$(majmin "$(dev "$1")")/stat"
+}
