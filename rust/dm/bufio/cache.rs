@@ -113,7 +113,7 @@ pub(super) struct Shared {
     inner: SpinLock<Inner>,
     /// The number of buffers in the clock.
     cached: AtomicUsize,
-    /// The number of buffers, with those in reserve.
+    /// The number of buffers that were charged, with those in reserve.
     pub(super) total: AtomicUsize,
     /// The stamp of the first buffer in the clock.
     oldest: AtomicU32,
@@ -195,7 +195,7 @@ impl Cache {
     fn add_reserve(&self) -> Result {
         let leaf = allocate_leaf(Effort::Kernel)?;
         self.give_leaf(leaf);
-        limit::charge(self.shape.footprint.get());
+        self.charge_reserve();
         let buffer = self.allocate(Effort::Kernel).ok_or(ENOMEM)?;
         self.give(buffer);
         Ok(())

@@ -24,6 +24,7 @@ use core::ptr::{
 use kernel::{
     error::to_result,
     prelude::*,
+    sync::rcu,
     types::Opaque, //
 };
 
@@ -218,6 +219,9 @@ impl Drop for Run<'_> {
 ///
 /// `bio` is a bio of a [`Run`] that was sent.
 unsafe extern "C" fn end_io(bio: *mut bindings::bio) {
+    // Once the buffers are filled, the last client may go, and the module with it. Its code stays
+    // until those are done who are in here.
+    let _rcu = rcu::read_lock();
     // SAFETY: The bio is ours again. It goes before the buffers do: once they are filled, the
     // client may be destroyed, and the set with it.
     let (first, status) = unsafe {

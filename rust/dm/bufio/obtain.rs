@@ -45,34 +45,37 @@ impl Cache {
 
     /// Allocates a buffer whose bytes were charged.
     pub(super) fn allocate(&self, effort: Effort) -> Option<Owned> {
-        match self.shape.allocate(effort) {
-            Ok(buffer) => {
-                self.shared.total.fetch_add(1, Ordering::Relaxed);
-                Some(buffer)
-            }
-            Err(_) => {
-                limit::discharge(self.shape.footprint.get());
-                None
-            }
+        let buffer = self.shape.allocate(effort).ok();
+        if buffer.is_none() {
+            self.shared.total.fetch_sub(1, Ordering::Relaxed);
+            limit::discharge(self.shape.footprint.get());
         }
+        buffer
+    }
+
+    /// Charges the bytes of a buffer in any case.
+    pub(super) fn charge_reserve(&self) {
+        self.shared.total.fetch_add(1, Ordering::Relaxed);
+        limit::charge(self.shape.footprint.get());
     }
 
     /// Charges the bytes of a buffer, for which others may have to go. A client that has no
     /// buffer at all gets one in any case. May sleep, but not for I/O.
     fn charge(&self) -> bool {
         let bytes = self.shape.footprint.get();
-        if limit::try_charge(bytes) {
-            return true;
+        let total = &self.shared.total;
+        if !limit::try_charge(bytes) {
+            registry::make_room(bytes);
+            if !limit::try_charge(bytes) {
+                let first = total.compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed);
+                if first.is_ok() {
+                    limit::charge(bytes);
+                }
+                return first.is_ok();
+            }
         }
-        registry::make_room(bytes);
-        if limit::try_charge(bytes) {
-            return true;
-        }
-        let first = self.shared.total.load(Ordering::Relaxed) == 0;
-        if first {
-            limit::charge(bytes);
-        }
-        first
+        total.fetch_add(1, Ordering::Relaxed);
+        true
     }
 
     /// Finds memory for a buffer without waiting for it.

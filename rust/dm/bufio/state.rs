@@ -8,17 +8,17 @@
 //!
 //! # States
 //!
-//! | State  | Contents                         | New references            | Left by              |
-//! |--------|----------------------------------|---------------------------|----------------------|
-//! | owned  | belong to one thread             | none                      | [`State::publish`]   |
-//! | busy   | written by one producer          | [`State::try_join`]       | [`State::complete`]  |
-//! | valid  | read by whoever has a reference  | `try_get`, `try_join`     | `try_evict`, `try_claim` |
-//! | failed | nobody's                         | [`State::try_restart`]    | `try_restart`, `try_evict`, `try_claim` |
+//! | State  | Contents                        | New references                          |
+//! |--------|---------------------------------|-----------------------------------------|
+//! | owned  | belong to one thread            | none                                    |
+//! | busy   | written by one producer         | [`State::try_join`]                     |
+//! | valid  | read by who has a reference     | [`State::try_join`], [`State::try_get`] |
+//! | failed | nobody's                        | none, until [`State::try_restart`]      |
 //!
 //! A buffer is made owned. Its owner writes its block number and publishes it busy; the producer
 //! (an I/O in flight or a [`State::try_claim`] of the buffer) has one of the references and gives
 //! it up in [`State::complete`]. Only a buffer without references goes back to owned, by
-//! [`State::try_evict`].
+//! [`State::try_evict`]; only one that failed, or that nobody else holds, to busy.
 //!
 //! A lookup finds a pointer to a buffer, and may be delayed before it takes the reference until
 //! the buffer has another block, or none. Therefore the memory of the word outlives all lookups,

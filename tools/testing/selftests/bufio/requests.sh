@@ -60,8 +60,8 @@ test_no_more_than_missing() {
 test_together() {
     need_target
     under
-    local before after readers i
-    for i in 1 2 3; do
+    local before after readers
+    for _ in 1 2 3; do
         bcreate t "$(dev und)" 4096 1 around 8
         read -r -a before < <(reads_of und)
         readers=()

@@ -22,7 +22,7 @@ test_drop() {
     [ "$(current)" -gt 8000000 ] || fail "only $(current) in use"
     drop
     # The reserve is not in the cache.
-    [ "$(current)" -le $((262144 + 4096)) ] || fail "$(current) in use after the caches were dropped"
+    [ "$(current)" -le $((262144 + 4096)) ] || fail "$(current) in use after dropping the caches"
     [ "$(current)" -ge 131072 ] || fail "only $(current) retained"
     set_param retain_bytes 0
     drop
@@ -58,17 +58,18 @@ test_loop_under_pressure() {
     defaults
     attach
     bcreate t "$L0" 4096 1 around 16
+    hog $(($(awk '/MemAvailable/ { print $2 }' /proc/meminfo) / 1024 - 40))
     while :; do
         drop
-        timeout 3 awk 'BEGIN { for (i = 0; i < 600; i++) a[i] = sprintf("%1048576d", i) }' || :
+        sleep 0.3
     done &
-    local hog=$! i
+    local dropper=$! i
     for ((i = 0; i < (LONG ? 20 : 2); i++)); do
         same "$(dev t)"
         same "$(dev t)" 4k
     done
-    kill -9 $hog
-    wait $hog 2>/dev/null || :
+    stop $dropper
+    stop_hog
 }
 
 ksft_main "$@"

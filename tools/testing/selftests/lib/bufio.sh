@@ -25,7 +25,23 @@ defaults() {
 image() { # bytes
     random "$DIR/data" "$1"
 }
+# shellcheck disable=SC2034
 attach() { L0=$(loop "$DIR/data"); }
+
+# Two processes that take memory and give it back, until they are stopped. Sets HOG.
+hog() { # MiB
+    stress-ng --vm 2 --vm-bytes "$1M" --vm-method zero-one --temp-path "$DIR" --quiet &
+    HOG=$!
+}
+# SIGTERM may be ignored where this runs.
+stop() { # process...
+    kill -9 "$@"
+    wait "$@" 2>/dev/null || :
+}
+stop_hog() {
+    kill -INT "$HOG"
+    wait "$HOG" 2>/dev/null || :
+}
 
 # A device that reads through the cache: lower device, block size, buffers in
 # reserve, then how it is used.
