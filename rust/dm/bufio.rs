@@ -3,7 +3,7 @@
 //! A cache of the blocks of a device, for metadata.
 //!
 //! A [`Client`] caches blocks of one size of one device, each with typed data of the user. All
-//! clients share one limit and are evicted from by age; see [`limit`] for the parameters.
+//! clients share one limit and are evicted from by age; see `limit.rs` for the parameters.
 //!
 //! # Contexts
 //!

@@ -52,13 +52,15 @@ const fn multiply(a: u8, b: u8) -> u8 {
 }
 
 /// The logarithms to the base 2 of all elements.
-// Computed by the compiler, which would complain.
-#[allow(clippy::indexing_slicing)]
 static LOGARITHMS: [u16; 256] = {
     let mut logarithms = [LOG_ZERO; 256];
     let (mut power, mut log) = (1u8, 0);
     while log < NON_ZERO {
-        logarithms[power as usize] = log;
+        if let Some((_, rest)) = logarithms.split_at_mut_checked(power as usize) {
+            if let Some((entry, _)) = rest.split_first_mut() {
+                *entry = log;
+            }
+        }
         power = double(power);
         log += 1;
     }

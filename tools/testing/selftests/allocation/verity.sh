@@ -30,7 +30,7 @@ reached() {
     echo 0 >$AFTER
     [ "$left" = 0 ]
 }
-users() { cat "/sys/module/"$VERITY_MODULE"/refcnt"; }
+users() { cat "/sys/module/$VERITY_MODULE/refcnt"; }
 
 # Makes a device with the n-th allocation failing, for all n. What succeeds all the same
 # must work; what fails must say so and leave nothing.
@@ -136,7 +136,7 @@ test_loading() {
         n=$((n + 1))
         if insmod $dir/rdm.ko fail_after=$n 2>/dev/null; then
             insmod $dir/rdm_verity.ko 2>/dev/null || :
-            [ ! -e "/sys/module/"$VERITY_MODULE"" ] || rmmod "$VERITY_MODULE"
+            [ ! -e "/sys/module/$VERITY_MODULE" ] || rmmod "$VERITY_MODULE"
             if reached; then rmmod rdm; else break; fi
         fi
         [ $n -lt 100 ] || fail "no end"
