@@ -167,7 +167,7 @@ impl<R: DerefMut<Target = [Row]>> Code<R> {
             let mut carry = 0;
             for (word, row) in remainder.iter_mut().zip(row).rev() {
                 let next = top_byte(*word);
-                *word = (*word << 8 | carry) ^ row;
+                *word = ((*word << 8) | carry) ^ row;
                 carry = next;
             }
         }

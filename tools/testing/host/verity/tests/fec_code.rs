@@ -26,10 +26,10 @@ fn message(codeword: usize, length: usize) -> Vec<u8> {
 /// Multiplies as one learns it: the product of polynomials, and its remainder.
 fn product(a: u8, b: u8) -> u8 {
     let mut product = (0..8)
-        .filter(|&bit| b >> bit & 1 == 1)
-        .fold(0, |sum, bit| sum ^ u16::from(a) << bit);
+        .filter(|&bit| (b >> bit) & 1 == 1)
+        .fold(0, |sum, bit| sum ^ (u16::from(a) << bit));
     for bit in (8..16).rev() {
-        if product >> bit & 1 == 1 {
+        if (product >> bit) & 1 == 1 {
             product ^= 0x11d << (bit - 8);
         }
     }
