@@ -324,7 +324,11 @@ impl<T: Operations> Owned<T> {
     pub fn cursor(&self) -> Cursor<'_> {
         // SAFETY: By the type invariant, the bio is valid and ours, and `iter` is how it was when
         // it was taken: its vectors are still the ones that `iter` describes.
-        unsafe { Cursor::new((*self.bio()).bi_io_vec, self.header().iter) }
+        unsafe {
+            let bio = self.bio();
+            let writable = (*bio).bi_opf & 1 == 0;
+            Cursor::new((*bio).bi_io_vec, self.header().iter, writable)
+        }
     }
 
     /// Sends the bio to `sector` of `device`. [`complete`](Operations::complete) gets it back.

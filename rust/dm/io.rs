@@ -57,14 +57,15 @@ impl Client {
 
     /// Reads from `sector` (512 bytes each) of `dev` until `data` is full, and waits for it.
     ///
-    /// `data` is memory of the direct map (not of `vmalloc` or the stack) and a multiple of
-    /// 512 bytes long.
+    /// `data` is a multiple of 512 bytes long, and neither on the stack nor from `vmalloc`.
     ///
     /// # Errors
     ///
-    /// `EINVAL` if the length is not a multiple of 512, `EIO` if the device fails.
+    /// `EINVAL` if `data` is not as it has to be, `EIO` if the device fails.
     pub fn read(&self, dev: &Device, sector: u64, data: &mut [u8], _: MaySleep<'_>) -> Result {
-        if data.len() % SECTOR_SIZE != 0 {
+        // SAFETY: The function only looks at the address.
+        let mapped = unsafe { bindings::is_vmalloc_addr(data.as_ptr().cast()) };
+        if mapped || data.len() % SECTOR_SIZE != 0 {
             return Err(EINVAL);
         }
         let mut request = bindings::dm_io_request {

@@ -8,11 +8,22 @@ use crate::{
     bindings,
     context::MaySleep, //
 };
+use core::sync::atomic::{
+    AtomicBool,
+    Ordering, //
+};
 use kernel::prelude::*;
 
-/// Restarts the machine at once, without stopping user space. May sleep, and may return before
-/// the machine is gone.
+/// Restarts the machine at once, without stopping user space. May sleep.
+///
+/// Only the first call does anything, as the kernel does not expect two at a time; the others
+/// return before the machine is gone.
 pub fn restart(reason: &'static CStr, _: MaySleep<'_>) {
+    static CALLED: AtomicBool = AtomicBool::new(false);
+
+    if CALLED.swap(true, Ordering::Relaxed) {
+        return;
+    }
     // SAFETY: `reason` is a string, and `kernel_restart` does not write to it.
     unsafe { bindings::kernel_restart(reason.as_char_ptr().cast_mut()) }
 }

@@ -71,7 +71,8 @@ use crate::{
         Owned, //
     },
     context::MaySleep,
-    errno::Errno, //
+    errno::Errno,
+    workqueue::OwnedQueue, //
 };
 use args::TableError;
 use core::{
@@ -209,6 +210,11 @@ pub trait Operations: Sized + Send + Sync + 'static {
     /// Goes on with bios that were [batched](Owned::batch_in_softirq). Softirq context, or that of
     /// a work queue; must not sleep.
     fn batch(&self, _ti: &Target, _bios: Batch<Self>) {
+        kernel::build_error!(VTABLE_DEFAULT_ERROR)
+    }
+
+    /// The queue for bios that were [plugged](Owned::batch_in_plug) by a task that sleeps now.
+    fn queue(&self) -> &OwnedQueue {
         kernel::build_error!(VTABLE_DEFAULT_ERROR)
     }
 

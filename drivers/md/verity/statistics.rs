@@ -11,8 +11,14 @@ use core::sync::atomic::{
 };
 use dm::{
     counters::Counters,
-    debugfs::Attribute,
-    target::Target, //
+    debugfs::{
+        Attribute,
+        Show, //
+    },
+    target::{
+        status::Status,
+        Target, //
+    }, //
 };
 use kernel::{
     fmt,
@@ -54,7 +60,16 @@ const NAMES: [&str; 9] = [
     "blocks_single",
 ];
 
-type Values = Counters<{ NAMES.len() }>;
+/// The values of the counters.
+struct Values(Counters<{ NAMES.len() }>);
+
+impl Show for Values {
+    fn show(&self, text: &mut Status<'_>) {
+        for (i, name) in NAMES.iter().enumerate() {
+            text.emit(format_args!("{} {}\n", name, self.0.sum(i)));
+        }
+    }
+}
 
 /// The counters of a table.
 pub(crate) struct Statistics(Attribute<Values>);
@@ -70,11 +85,10 @@ impl Statistics {
 
         let n = TABLES.fetch_add(1, Ordering::Relaxed);
         let device = ti.device_name().to_str().unwrap_or_default();
-        let values = Values::new()?;
+        let values = Values(Counters::new()?);
         Ok(Self(Attribute::new(
             fmt!("verity-{}.{}", device, n),
             values,
-            &print,
         )?))
     }
 
@@ -82,14 +96,7 @@ impl Statistics {
     #[inline]
     pub(crate) fn add(&self, count: Count, n: u64) {
         if n > 0 {
-            self.0.add(count as usize, n);
+            self.0 .0.add(count as usize, n);
         }
     }
-}
-
-fn print(values: &Values, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for (i, name) in NAMES.iter().enumerate() {
-        writeln!(f, "{} {}", name, values.sum(i))?;
-    }
-    Ok(())
 }

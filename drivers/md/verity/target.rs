@@ -232,14 +232,15 @@ impl Operations for Verity {
     fn complete(&self, _ti: &Target, bio: Owned<Self>) -> Handed {
         let status = bio.status();
         if !status.is_ok() {
-            return match self.may_be_repaired(&bio) {
+            let failed = status != BlockStatus::AGAIN;
+            return match failed && self.may_be_repaired(&bio) {
                 true => bio.queue(&self.queue),
                 false => self.finish(bio, status),
             };
         }
         match Kind::current() {
             // The device was so fast that whoever wants the data is still here.
-            Kind::Task => match bio.batch_in_plug(&self.queue) {
+            Kind::Task => match bio.batch_in_plug() {
                 Ok(handed) => handed,
                 Err(bio) => self.verify_here(bio, Count::Task),
             },
@@ -258,6 +259,10 @@ impl Operations for Verity {
             Kind::SoftIrq | Kind::HardIrq => Count::Softirq,
         };
         self.verify_batch(bios, count);
+    }
+
+    fn queue(&self) -> &OwnedQueue {
+        &self.queue
     }
 
     fn work(&self, ti: &Target, mut bio: Owned<Self>, token: MaySleep<'_>) -> Handed {

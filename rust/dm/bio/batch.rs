@@ -259,16 +259,7 @@ impl<T: Operations> Owned<T> {
     /// Has the bio processed on `queue`, together with others of this CPU. Any context.
     #[inline]
     pub fn batch_on(self, queue: &OwnedQueue) -> Handed {
-        // SAFETY: The queue lives longer than the bios of its target.
-        unsafe { self.batch_on_raw(queue.as_ptr()) }
-    }
-
-    /// # Safety
-    ///
-    /// `queue` must be a work queue that lives as long as the instance.
-    #[inline]
-    pub(super) unsafe fn batch_on_raw(self, queue: *mut bindings::workqueue_struct) -> Handed {
-        self.batch(queue, |cpu| &cpu.queue)
+        self.batch(queue.as_ptr(), |cpu| &cpu.queue)
     }
 
     #[inline]

@@ -21,19 +21,30 @@ use core::marker::PhantomData;
 pub struct Cursor<'a> {
     vecs: *const bindings::bio_vec,
     iter: bindings::bvec_iter,
+    writable: bool,
     _bio: PhantomData<&'a ()>,
 }
 
 impl<'a> Cursor<'a> {
     /// # Safety
     ///
-    /// `vecs` must point to the vectors that `iter` describes, valid for `'a`.
+    /// `vecs` must point to the vectors that `iter` describes, valid for `'a`, or be null. The
+    /// memory must be writable if `writable` is set.
     #[inline]
-    pub(super) unsafe fn new(vecs: *const bindings::bio_vec, iter: bindings::bvec_iter) -> Self {
+    pub(super) unsafe fn new(
+        vecs: *const bindings::bio_vec,
+        mut iter: bindings::bvec_iter,
+        writable: bool,
+    ) -> Self {
+        // Discards and their like have a size, but no data.
+        if vecs.is_null() {
+            iter.bi_size = 0;
+        }
         // INVARIANT: By the requirements of this function.
         Self {
             vecs,
             iter,
+            writable,
             _bio: PhantomData,
         }
     }
@@ -64,6 +75,7 @@ impl<'a> Cursor<'a> {
         Some(Segment {
             ptr,
             len: len as usize,
+            writable: self.writable,
             _bio: PhantomData,
         })
     }
@@ -94,11 +106,13 @@ compile_error!("the data of bios is only accessible on 64-bit kernels");
 ///
 /// # Invariants
 ///
-/// `ptr` is valid for reads and writes of `len` bytes for `'a`, by code that copes with races.
+/// `ptr` is valid for reads of `len` bytes for `'a`, and for writes if `writable` is set, by code
+/// that copes with races.
 #[derive(Clone, Copy)]
 pub struct Segment<'a> {
     ptr: *mut u8,
     len: usize,
+    writable: bool,
     _bio: PhantomData<&'a ()>,
 }
 
@@ -124,14 +138,21 @@ impl<'a> Segment<'a> {
         unsafe { Data::from_raw(self.ptr, self.len) }
     }
 
-    /// Fills the segment with zeroes.
+    /// Fills the segment with zeroes. Does nothing to the data of a write, which is not ours.
     pub fn fill_zero(&self) {
+        if !self.writable {
+            return;
+        }
         // SAFETY: By the type invariant. The function is C's, which copes with races.
         unsafe { bindings::memset(self.ptr.cast(), 0, self.len) };
     }
 
-    /// Copies as many bytes of `source` as there is room for, and returns how many.
+    /// Copies as many bytes of `source` as there is room for, and returns how many: none to the
+    /// data of a write, which is not ours.
     pub fn copy_from(&self, source: &[u8]) -> usize {
+        if !self.writable {
+            return 0;
+        }
         let len = source.len().min(self.len);
         // SAFETY: By the type invariant. The function is C's, which copes with races.
         unsafe { bindings::memcpy(self.ptr.cast(), source.as_ptr().cast(), len) };

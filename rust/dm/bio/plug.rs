@@ -20,8 +20,7 @@ use crate::{
     target::{
         Instance,
         Operations, //
-    },
-    workqueue::OwnedQueue, //
+    }, //
 };
 use core::ptr::NonNull;
 
@@ -29,20 +28,19 @@ use core::ptr::NonNull;
 ///
 /// # Invariants
 ///
-/// `newest` is a list of headers, linked by `next`, of bios that nobody else has. If there are
-/// any, `queue` is a queue of their target.
+/// `newest` is a list of headers, linked by `next`, of bios that nobody else has.
 #[repr(C)]
 struct Plugged<T: Operations> {
     callback: bindings::blk_plug_cb,
-    queue: *mut bindings::workqueue_struct,
     newest: *mut Header<T>,
 }
 
 impl<T: Operations> Owned<T> {
     /// Has the bio wait for the end of the current plug; gives it back if there is none. A task
-    /// that goes to sleep in the plug has its bios processed on `queue`. Process context.
+    /// that goes to sleep in the plug has its bios processed on [`Operations::queue`]. Process
+    /// context.
     #[inline]
-    pub fn batch_in_plug(self, queue: &OwnedQueue) -> Result<Handed, Self> {
+    pub fn batch_in_plug(self) -> Result<Handed, Self> {
         let instance = self.header().instance.as_ptr();
         // SAFETY: The size is that of the structure, which the callback frees. Memory that is new
         // is zeroed, which is a valid value without bios.
@@ -63,7 +61,6 @@ impl<T: Operations> Owned<T> {
         unsafe { (*header).next = plugged.newest };
         // INVARIANT: The list is of the bios that waited and this one.
         plugged.newest = header;
-        plugged.queue = queue.as_ptr();
         Ok(Handed(()))
     }
 }
@@ -73,9 +70,9 @@ impl<T: Operations> Owned<T> {
 /// `callback` must be that of a [`Plugged`], and is freed.
 unsafe extern "C" fn unplug<T: Operations>(callback: *mut bindings::blk_plug_cb, asleep: bool) {
     // SAFETY: The callback is the first field of the structure, of which this is the end.
-    let (newest, queue, instance) = unsafe {
+    let (newest, instance) = unsafe {
         let plugged = callback.cast::<Plugged<T>>();
-        let parts = ((*plugged).newest, (*plugged).queue, (*callback).data);
+        let parts = ((*plugged).newest, (*callback).data);
         bindings::kfree(callback.cast());
         parts
     };
@@ -87,8 +84,7 @@ unsafe extern "C" fn unplug<T: Operations>(callback: *mut bindings::blk_plug_cb,
         unsafe { (Batch::from_newest(newest), &*instance.cast::<Instance<T>>()) };
     if asleep {
         for bio in batch {
-            // SAFETY: By the type invariant.
-            let Handed(()) = unsafe { bio.batch_on_raw(queue) };
+            let Handed(()) = bio.batch_on(instance.state.queue());
         }
     } else {
         instance.state.batch(instance.target(), batch);

@@ -227,8 +227,12 @@ impl Cache {
         }
         drop(inner);
         if restarted {
-            // SAFETY: It has the block, and this made it busy.
-            unsafe { run.push(head, block) };
+            // SAFETY: It has the block, and this made it busy, so that nobody else has access to
+            // the typed data, which is to be that of a block that was just read.
+            unsafe {
+                (self.shape.init)(head);
+                run.push(head, block);
+            }
         }
         Some(head)
     }

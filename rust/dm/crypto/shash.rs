@@ -27,14 +27,17 @@ use kernel::{
 pub const MAX_DIGEST_SIZE: usize = bindings::RDM_HASH_MAX_DIGESTSIZE as usize;
 
 /// The bytes of the longest descriptor of the kernel.
-const MAX_DESC_SIZE: usize = bindings::RDM_HASH_MAX_DESCSIZE as usize;
+const MAX_STATE_SIZE: usize = bindings::RDM_HASH_MAX_DESCSIZE as usize;
+
+/// The bytes of the largest descriptor: its header, and the state of an algorithm.
+const MAX_DESC_SIZE: usize = size_of::<bindings::shash_desc>() + MAX_STATE_SIZE;
 
 /// A hash algorithm, ready for use.
 ///
 /// # Invariants
 ///
 /// `tfm` is a valid transform that `self` owns. Its digest has at most [`MAX_DIGEST_SIZE`]
-/// bytes and its descriptor at most `MAX_DESC_SIZE`, as the crypto API checks of every
+/// bytes and its state at most `MAX_STATE_SIZE`, as the crypto API checks of every
 /// algorithm.
 pub struct Hash {
     tfm: NonNull<bindings::crypto_shash>,

@@ -54,6 +54,26 @@ test_cycles() {
     [ $((after - before)) -lt $((n * 20 + 400)) ]
     load
 }
+# A file in debugfs that is open does not keep the module, nor miss it when it is closed.
+test_open_file_in_debugfs() {
+    local file
+    mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug
+    attach
+    vopen v
+    file=$(echo /sys/kernel/debug/rdm/verity-*)
+    if [ "${RDM_MODULES:-c}" = c ]; then
+        [ ! -e "$file" ]
+        return
+    fi
+    read_direct "$(dev v)" 0
+    [ "$(awk '/^(task|softirq|queue|fallback_missing) / { n += $2 } END { print n }' "$file")" -gt 0 ]
+    exec {held}<"$file"
+    dm_remove v
+    unload
+    exec {held}<&-
+    load
+    [ ! -e "$file" ]
+}
 # A module in use stays.
 test_in_use() {
     attach
