@@ -45,4 +45,4 @@ test_idle_clients() {
     defaults
 }
 
-ksft_main "$@"
+bufio_main "$@"

@@ -68,4 +68,4 @@ test_no_leak() {
     equal "$(current)" "$before" "bytes in use after an error"
 }
 
-ksft_main "$@"
+bufio_main "$@"

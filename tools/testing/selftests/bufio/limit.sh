@@ -109,4 +109,4 @@ test_counters() {
     fails "Permission denied" set_param current_allocated_bytes 1
 }
 
-ksft_main "$@"
+bufio_main "$@"

@@ -57,4 +57,4 @@ test_beyond_the_end() {
     read_direct "$(dev t)" 6000 512 140
 }
 
-ksft_main "$@"
+bufio_main "$@"

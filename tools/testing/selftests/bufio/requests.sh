@@ -76,4 +76,4 @@ test_together() {
     done
 }
 
-ksft_main "$@"
+bufio_main "$@"

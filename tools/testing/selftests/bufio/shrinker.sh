@@ -72,4 +72,4 @@ test_loop_under_pressure() {
     stop_hog
 }
 
-ksft_main "$@"
+bufio_main "$@"

@@ -111,4 +111,4 @@ test_come_and_go() {
     gone
 }
 
-ksft_main "$@"
+bufio_main "$@"

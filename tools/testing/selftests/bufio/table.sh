@@ -28,4 +28,4 @@ test_too_large() {
     refused 4294966784
 }
 
-ksft_main "$@"
+bufio_main "$@"

@@ -6,8 +6,16 @@
 
 . "$(dirname "${BASH_SOURCE[0]}")/ksft.sh"
 
-# The C module has no such target.
-[ -e /sys/module/rdm_bufio_test ] || NO_TARGET="the module rdm_bufio_test is not loaded"
+# Its module is not loaded with the others. It goes again, so that other tests can
+# unload what it needs. Instead of ksft_main.
+bufio_main() { # test...
+    local status=0
+    [ -e /sys/module/test_bufio ] || insmod "$RDM_DIR/test_bufio.ko" ||
+        NO_TARGET="the module test_bufio cannot be loaded"
+    (ksft_main "$@") || status=$?
+    [ ! -e /sys/module/test_bufio ] || rmmod test_bufio || status=1
+    return $status
+}
 need_target() { [ -z "${NO_TARGET:-}" ] || skip "$NO_TARGET"; }
 
 param() { cat "$BUFIO/$1"; }

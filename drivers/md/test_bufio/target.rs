@@ -77,7 +77,7 @@ impl Operations for BufioTest {
         let client = Client::with_start(&table.device, start, size, reserved, token)
             .map_err(with_text(c"Cannot initialize bufio"))?;
         let flags = workqueue::Flags::MEM_RECLAIM | workqueue::Flags::UNBOUND;
-        let queue = OwnedQueue::new(c"bufio_test", flags, token)
+        let queue = OwnedQueue::new(c"test_bufio", flags, token)
             .map_err(with_text(c"Cannot allocate workqueue"))?;
         Ok(Self {
             client,

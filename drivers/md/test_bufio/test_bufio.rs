@@ -19,8 +19,8 @@ use kernel::prelude::*;
 use target::BufioTest;
 
 module! {
-    type: BufioTestModule,
-    name: "rdm_bufio_test",
+    type: TestModule,
+    name: "test_bufio",
     authors: ["The rdm developers"],
     description: "device-mapper target for tests of the block cache",
     license: "GPL",
@@ -32,12 +32,12 @@ static LOG: Log = Log::new(c"device-mapper: bufio-test");
 
 /// The module: the target.
 #[pin_data]
-struct BufioTestModule {
+struct TestModule {
     #[pin]
     target: Registration<BufioTest>,
 }
 
-impl kernel::InPlaceModule for BufioTestModule {
+impl kernel::InPlaceModule for TestModule {
     fn init(_module: &'static ThisModule) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             target <- Registration::new(c"bufio-test"),
