@@ -20,10 +20,7 @@ use dm::{
         Target, //
     }, //
 };
-use kernel::{
-    fmt,
-    prelude::*, //
-};
+use kernel::prelude::*;
 
 /// What is counted.
 #[derive(Clone, Copy)]
