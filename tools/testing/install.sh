@@ -53,6 +53,7 @@ test_refuses_other_kernel() {
 test_installs() {
     scripts/install
     [[ $(modprobe -D dm-verity) == */updates/rdm/rdm_verity.ko* ]]
+    [ "$(cd "/lib/modules/$(uname -r)/updates/rdm" && echo *)" = "rdm.ko rdm_verity.ko" ]
 }
 test_kernel_loads_ours() { made_by rdm_verity dm_verity; }
 test_installs_again() { scripts/install; }
