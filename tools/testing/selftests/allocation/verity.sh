@@ -4,12 +4,12 @@
 # Every allocation may fail: of a constructor, of reading, of loading the modules.
 # Needs modules that were built with RDM_FAIL, in which the n-th allocation from now
 # on fails if n is written to the parameter fail_after.
-# Rows: V-01, V-13, V-15 to V-19, V-26, V-27, B-24
+# Rows: V-01, V-13, V-15 to V-19, V-26, V-27, V-35, B-24
 #
 # Lane: fail
 # Time: 300
 
-. "$(dirname "$0")/../lib/verity.sh"
+. "$(dirname "$0")/../lib/fec.sh"
 
 AFTER=/sys/module/rdm/parameters/fail_after
 
@@ -83,6 +83,41 @@ test_constructor_chromium() {
     need_fail
     image --hash-block-size=4096 --hash=sha1 --format=0
     constructor 10
+}
+
+test_constructor_parity() {
+    need_fail
+    fformat 64 2
+    cp "$DIR/fec" "$DIR/f"
+    L2=$(loop "$DIR/f")
+    constructor 20 use_fec_from_device "$L2" fec_blocks "$FECBLOCKS" fec_roots 2
+    losetup -d "$L2"
+}
+
+# Repairs a data block and a hash block with the n-th allocation failing.
+test_repair() {
+    need_fail
+    local n=0
+    fformat 300 2
+    fattach
+    damage d "$L0" 7
+    damage h "$L1" 3
+    fopen v
+    while :; do
+        n=$((n + 1))
+        dmsetup suspend ksft-v
+        dmsetup resume ksft-v
+        echo $n >$AFTER
+        read_direct "$(dev v)" 7
+        read_direct "$(dev v)" 200
+        reached || break
+        [ $n -lt 3000 ] || fail "no end"
+        # There are hundreds for the blocks that are read, all of one kind.
+        [ $n -lt 40 ] || n=$((n + 96))
+    done
+    say "$n allocations"
+    [ $n -gt 40 ] || fail "only $n allocations were seen"
+    [[ $(dm_status v) == *" V "* ]]
 }
 
 # Reads all with the n-th allocation failing: no read may fail, as there are reserves.
