@@ -29,7 +29,7 @@ def main():
     if not selected:
         sys.exit(f"bench: no workload is named {o.workload}")
     if o.profile:
-        if len(selected) != 1 or selected[0].kind != "hot":
+        if len(selected) != 1 or selected[0].kind not in ("hot", "irq"):
             sys.exit("bench: a profile is of one workload, and not of a cold one")
         verity.profile(selected[0])
         marks.symbols()

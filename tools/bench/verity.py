@@ -88,10 +88,13 @@ def read_through(device, size, step=BLOCK):
 
 
 class Hot:
-    """Ramdisks, and a tree that is in memory."""
+    """A device whose tree is in memory. The data is on a ramdisk, which ends a read in the
+    task that submits it, or, with `irq`, on a device that ends it in softirq."""
 
-    def __init__(self):
+    def __init__(self, irq):
         self.data, self.tree = devices.ramdisks(HOT_SIZE, HOT_SIZE)
+        if irq:
+            self.data = devices.null_device("hot", HOT_SIZE, softirq=True)
         devices.fill(self.data, HOT_SIZE)
         out = sh(
             "veritysetup",
@@ -127,12 +130,12 @@ class Hot:
             yield device
 
 
-def hot(selected, report):
-    setup = Hot()
+def hot(selected, report, irq):
+    setup = Hot(irq)
     alone = {}
     hashing = hash_times()
     for softirq in (True, False):
-        chosen = [w for w in selected if w.kind == "hot" and w.softirq == softirq]
+        chosen = [w for w in selected if w.softirq == softirq]
         if not chosen:
             continue
         with setup.target(softirq) as device:
@@ -223,21 +226,21 @@ def memory(w, report):
 
 
 def run(selected, report):
-    if any(w.kind == "hot" for w in selected):
-        hot(selected, report)
-    for w in (w for w in selected if w.kind != "hot"):
-        devices.running(w.name)
-        if w.kind == "cold":
-            cold(w, report)
-        else:
-            memory(w, report)
+    for kind in ("hot", "irq"):
+        chosen = [w for w in selected if w.kind == kind]
+        if chosen:
+            hot(chosen, report, irq=kind == "irq")
+    for kind, measure in (("cold", cold), ("memory", memory)):
+        for w in (w for w in selected if w.kind == kind):
+            devices.running(w.name)
+            measure(w, report)
 
 
 def profile(w):
     """Reads N and then three times N, between marks: the difference has no start of fio."""
     shape = SHAPES[w.shape]
     ios = shape.ios // 4
-    with Hot().target(w.softirq) as device:
+    with Hot(w.kind == "irq").target(w.softirq) as device:
         devices.fio(shape, device, ios)
         for n in (ios, 3 * ios):
             marks.mark()

@@ -51,7 +51,7 @@ SHAPES = {
 @dataclasses.dataclass(frozen=True)
 class Workload:
     name: str
-    kind: str  # hot, cold or memory
+    kind: str  # hot, irq, cold or memory
     shape: str
     softirq: bool
 
@@ -64,6 +64,9 @@ def _verity():
     yield Workload("verity-randread4k-4jobs-softirq", "hot", "randread4k-4jobs", True)
     for mode, softirq in modes.items():
         yield Workload(f"verity-read128k-{mode}", "hot", "read128k", softirq)
+    for shape in ("randread4k-psync", "randread4k-uring32", "read128k"):
+        for mode, softirq in modes.items():
+            yield Workload(f"verity-{shape}-irq-{mode}", "irq", shape, softirq)
     for shape in ("cold-read128k", "cold-randread4k"):
         yield Workload(f"verity-{shape}", "cold", shape, False)
     for mode, softirq in modes.items():
