@@ -47,10 +47,10 @@ def ramdisks(*sizes):
     return [f"/dev/ram{i}" for i in range(len(sizes))]
 
 
-def null_device(name, size, latency_ns=0, softirq=False):
+def null_device(name, size, latency_ns=0):
     """A device that counts its requests and is empty at first.
 
-    It ends requests after that time, or in softirq at once, or else where they are submitted.
+    It ends requests in an interrupt after that time, or else where they are submitted.
     """
     if not os.path.isdir(NULLB):
         sh("modprobe", "null_blk", "nr_devices=0")
@@ -64,7 +64,7 @@ def null_device(name, size, latency_ns=0, softirq=False):
         "blocksize": 512,
         "submit_queues": 1,
         "max_sectors": 2560,
-        "irqmode": 2 if latency_ns else int(softirq),
+        "irqmode": 2 if latency_ns else 0,
         "completion_nsec": latency_ns or 1,
     }
     for key, value in settings.items():

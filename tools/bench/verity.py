@@ -20,6 +20,7 @@ HOT_SIZE = 64 * MIB
 COLD_SIZE = 256 * MIB
 COLD_RANDOM_SIZE = 4096 * MIB
 MEMORY_SIZE = 2048 * MIB
+HOT_LATENCY_NS = 1000
 COLD_LATENCY_NS = 100_000
 BLOCKS_HASHED = 1000
 HASH_MODULE = "/rdm/build/bench/module/rdm_bench.ko"
@@ -89,12 +90,12 @@ def read_through(device, size, step=BLOCK):
 
 class Hot:
     """A device whose tree is in memory. The data is on a ramdisk, which ends a read in the
-    task that submits it, or, with `irq`, on a device that ends it in softirq."""
+    task that submits it, or, with `irq`, on a device that ends it in an interrupt soon after."""
 
     def __init__(self, irq):
         self.data, self.tree = devices.ramdisks(HOT_SIZE, HOT_SIZE)
         if irq:
-            self.data = devices.null_device("hot", HOT_SIZE, softirq=True)
+            self.data = devices.null_device("hot", HOT_SIZE, HOT_LATENCY_NS)
         devices.fill(self.data, HOT_SIZE)
         out = sh(
             "veritysetup",
