@@ -13,6 +13,12 @@
 //! which the callbacks must return: whoever has an owned bio hands it on. An owned bio that is
 //! dropped all the same ends with an error, and a warning.
 //!
+//! The lifetime of a [`MapBio`] or an [`Owned`] is the name of the call that got the bio. It goes
+//! over to the [`Decision`] or [`Handed`] that the bio is consumed for, and a callback must return
+//! one with the name of its own call. So the answer is about the bio that was asked about: that of
+//! another bio, or one from an earlier call, has another type. A target that wants to have a bio
+//! beyond the callback [keeps](Owned::keep) it.
+//!
 //! With an owned bio the target keeps a value of [`Operations::PerBio`], in the memory that the
 //! core sets aside in front of each bio: it costs no allocation. The core neither clears nor drops
 //! that memory; `take` writes the value, the end of the bio drops it.
@@ -20,12 +26,18 @@
 //! C header: [`include/linux/bio.h`](srctree/include/linux/bio.h)
 
 mod batch;
+mod call;
 mod data;
 mod job;
 mod plug;
 
 pub use batch::Batch;
 pub(crate) use batch::Batches;
+use call::Call;
+pub use call::{
+    Decision,
+    Handed, //
+};
 pub use data::{
     Cursor,
     Segment, //
@@ -43,13 +55,11 @@ use crate::{
     workqueue::OwnedQueue, //
 };
 use core::{
+    marker::PhantomData,
     mem,
     ptr::NonNull, //
 };
-use kernel::{
-    ffi::c_int,
-    prelude::*, //
-};
+use kernel::prelude::*;
 
 /// The result of a bio, `blk_status_t`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,41 +98,23 @@ impl From<Result> for BlockStatus {
     }
 }
 
-/// What becomes of a bio in [`map`](Operations::map).
-#[must_use]
-pub struct Decision(c_int);
-
-impl Decision {
-    pub(crate) fn into_raw(self) -> c_int {
-        self.0
-    }
-}
-
-impl From<Handed> for Decision {
-    fn from(_: Handed) -> Self {
-        Self(bindings::DM_MAPIO_SUBMITTED as c_int)
-    }
-}
-
-/// Proof that an owned bio was handed on.
-#[must_use]
-pub struct Handed(());
-
 /// A bio that its target has not decided on.
 ///
 /// # Invariants
 ///
 /// `bio` is valid, and the target may do with it what it likes. It has the per-bio data of a
-/// target of type `T`.
+/// target of type `T`. No other `MapBio` or [`Owned`] has the name `'a`.
 pub struct MapBio<'a, T: Operations> {
     bio: NonNull<bindings::bio>,
     instance: &'a Instance<T>,
+    _call: Call<'a>,
 }
 
 impl<'a, T: Operations> MapBio<'a, T> {
     /// # Safety
     ///
-    /// `bio` must be a bio that the core maps to `instance`.
+    /// `bio` must be a bio that the core maps to `instance`, and the result be given to one call
+    /// of `map`.
     #[inline]
     pub(crate) unsafe fn from_raw(bio: *mut bindings::bio, instance: &'a Instance<T>) -> Self {
         // INVARIANT: By the requirements of this function.
@@ -130,6 +122,7 @@ impl<'a, T: Operations> MapBio<'a, T> {
             // SAFETY: The core passes valid bios.
             bio: unsafe { NonNull::new_unchecked(bio) },
             instance,
+            _call: PhantomData,
         }
     }
 
@@ -167,21 +160,21 @@ impl<'a, T: Operations> MapBio<'a, T> {
 
     /// Fails the bio with `EIO`.
     #[inline]
-    pub fn kill(self) -> Decision {
-        Decision(bindings::DM_MAPIO_KILL as c_int)
+    pub fn kill(self) -> Decision<'a> {
+        Decision::new(bindings::DM_MAPIO_KILL)
     }
 
     /// Has the core submit the bio to `sector` of `device` and end it with its result.
     #[inline]
-    pub fn remap(self, device: &Device, sector: u64) -> Decision {
+    pub fn remap(self, device: &Device, sector: u64) -> Decision<'a> {
         // SAFETY: By the type invariant; the device is open as long as the table lives.
         unsafe { redirect(self.bio.as_ptr(), device, sector) };
-        Decision(bindings::DM_MAPIO_REMAPPED as c_int)
+        Decision::new(bindings::DM_MAPIO_REMAPPED)
     }
 
     /// Takes the bio, with a value that stays with it. No allocation.
     #[inline]
-    pub fn take(self, data: T::PerBio) -> Owned<T> {
+    pub fn take(self, data: T::PerBio) -> Owned<'a, T> {
         let bio = self.bio.as_ptr();
         // SAFETY: By the type invariant, the bio has `per_io_data_size` bytes in front, which
         // `ctr` set to the size of a header, and which nobody else uses.
@@ -201,11 +194,15 @@ impl<'a, T: Operations> MapBio<'a, T> {
         };
         // SAFETY: The bio is ours.
         unsafe {
-            (*bio).bi_end_io = Some(Owned::<T>::end_io);
+            (*bio).bi_end_io = Some(end_io::<T>);
             (*bio).bi_private = header.as_ptr().cast();
         }
-        // INVARIANT: The header was made above, and the bio leads back to it.
-        Owned { header }
+        // INVARIANT: The header was made above, and the bio leads back to it. The name is that of
+        // `self`, which is gone.
+        Owned {
+            header,
+            _call: PhantomData,
+        }
     }
 }
 
@@ -249,16 +246,46 @@ unsafe fn redirect(bio: *mut bindings::bio, device: &Device, sector: u64) {
 ///
 /// `header` is the valid header of a valid bio whose completion leads back to it, and `self` is
 /// the only way to it. The instance lives as long as the bio has not ended: the core destroys no
-/// target with bios in flight.
+/// target with bios in flight. No other `Owned` or [`MapBio`] has the name `'a`, unless it is
+/// `'static`.
 #[must_use = "a bio that is dropped ends with an error"]
-pub struct Owned<T: Operations> {
+pub struct Owned<'a, T: Operations> {
     header: NonNull<Header<T>>,
+    _call: Call<'a>,
 }
 
-// SAFETY: A bio may be handled by any thread, and `T::PerBio` is `Send`.
-unsafe impl<T: Operations> Send for Owned<T> {}
+/// A bio that a target has taken and keeps: no callback waits for what becomes of it.
+///
+/// Callbacks are written for calls of any name, so a `Handed<'static>` does for none of them.
+pub type Kept<T> = Owned<'static, T>;
 
-impl<T: Operations> Owned<T> {
+// SAFETY: A bio may be handled by any thread, and `T::PerBio` is `Send`.
+unsafe impl<T: Operations> Send for Owned<'_, T> {}
+
+impl<'a, T: Operations> Owned<'a, T> {
+    /// # Safety
+    ///
+    /// `header` must be that of a bio that was taken and that nobody else has. The result must be
+    /// given to one call of a callback, or be a [`Kept`].
+    #[inline]
+    unsafe fn from_header(header: NonNull<Header<T>>) -> Self {
+        // INVARIANT: By the requirements of this function.
+        Self {
+            header,
+            _call: PhantomData,
+        }
+    }
+
+    /// Keeps the bio beyond the callback, in a list or with a request to somebody else.
+    #[inline]
+    pub fn keep(self) -> (Kept<T>, Handed<'a>) {
+        let header = self.header;
+        mem::forget(self);
+        // SAFETY: `self` had the bio, and is gone.
+        let kept = unsafe { Kept::from_header(header) };
+        (kept, Handed::new())
+    }
+
     #[inline]
     fn header(&self) -> &Header<T> {
         // SAFETY: By the type invariant.
@@ -334,7 +361,7 @@ impl<T: Operations> Owned<T> {
     /// Sends the bio to `sector` of `device`. [`complete`](Operations::complete) gets it back.
     /// In `map`, the bio goes out once `map` has returned.
     #[inline]
-    pub fn submit(self, device: &Device, sector: u64) -> Handed {
+    pub fn submit(self, device: &Device, sector: u64) -> Handed<'a> {
         let bio = self.bio();
         self.into_header();
         // SAFETY: By the type invariant the bio was ours. Its completion makes a new `Owned`.
@@ -342,25 +369,25 @@ impl<T: Operations> Owned<T> {
             redirect(bio, device, sector);
             bindings::submit_bio_noacct(bio);
         }
-        Handed(())
+        Handed::new()
     }
 
     /// Sends the bio to `queue`, where [`work`](Operations::work) gets it. Any context.
     #[inline]
-    pub fn queue(self, queue: &OwnedQueue) -> Handed {
+    pub fn queue(self, queue: &OwnedQueue) -> Handed<'a> {
         let header = self.into_header();
         // SAFETY: The header is ours until the work runs, so its work item is not in use.
         unsafe {
             let work = &raw mut (*header).work;
-            bindings::rdm_init_work(work, Some(Self::run_work));
+            bindings::rdm_init_work(work, Some(run_work::<T>));
             bindings::queue_work(queue.as_ptr(), work);
         }
-        Handed(())
+        Handed::new()
     }
 
     /// Ends the bio. Its memory may be gone or in use again when this returns. Any context.
     #[inline]
-    pub fn end(self, status: BlockStatus) -> Handed {
+    pub fn end(self, status: BlockStatus) -> Handed<'a> {
         let header = self.into_header();
         // SAFETY: By the type invariant, header and bio were ours. The value is dropped once, and
         // neither is touched after the bio has ended.
@@ -371,41 +398,13 @@ impl<T: Operations> Owned<T> {
             (&raw mut (*header).data).drop_in_place();
             bindings::bio_endio(bio);
         }
-        Handed(())
+        Handed::new()
     }
 
     /// Never ends the bio. Only for a machine that is about to restart.
-    pub fn abandon(self) -> Handed {
+    pub fn abandon(self) -> Handed<'a> {
         self.into_header();
-        Handed(())
-    }
-
-    /// # Safety
-    ///
-    /// `bio` must be a bio that was taken and submitted.
-    unsafe extern "C" fn end_io(bio: *mut bindings::bio) {
-        // SAFETY: `take` set `bi_private`; the bio is ours again, and its instance lives.
-        let (instance, bio) = unsafe {
-            let header = NonNull::new_unchecked((*bio).bi_private.cast::<Header<T>>());
-            // INVARIANT: The `Owned` that submitted the bio is gone.
-            (header.as_ref().instance.as_ref(), Self { header })
-        };
-        let Handed(()) = instance.state.complete(instance.target(), bio);
-    }
-
-    /// # Safety
-    ///
-    /// `work` must be the work item of a bio that was queued.
-    unsafe extern "C" fn run_work(work: *mut bindings::work_struct) {
-        // SAFETY: The work item is the first field of the header; the bio is ours again.
-        let (instance, bio) = unsafe {
-            let header = NonNull::new_unchecked(work.cast::<Header<T>>());
-            // INVARIANT: The `Owned` that queued the bio is gone.
-            (header.as_ref().instance.as_ref(), Self { header })
-        };
-        let Handed(()) = instance
-            .state
-            .work(instance.target(), bio, MaySleep::assert());
+        Handed::new()
     }
 
     /// Writes an audit record of an event with this bio at `sector`. May sleep.
@@ -429,13 +428,44 @@ impl<T: Operations> Owned<T> {
     }
 }
 
-impl<T: Operations> Drop for Owned<T> {
+impl<T: Operations> Drop for Owned<'_, T> {
     fn drop(&mut self) {
         pr_err!("a bio was dropped instead of being ended\n");
-        // INVARIANT: `self` is not used after this.
-        let bio = Self {
-            header: self.header,
-        };
-        let Handed(()) = bio.end(BlockStatus::IO_ERROR);
+        // SAFETY: `self` is not used after this.
+        let bio = unsafe { Kept::from_header(self.header) };
+        let _ended = bio.end(BlockStatus::IO_ERROR);
     }
+}
+
+/// # Safety
+///
+/// `bio` must be a bio that was taken and submitted.
+unsafe extern "C" fn end_io<T: Operations>(bio: *mut bindings::bio) {
+    // SAFETY: `take` set `bi_private`; the bio is ours again, since the `Owned` that submitted it
+    // is gone, and its instance lives.
+    let (instance, bio) = unsafe {
+        let header = NonNull::new_unchecked((*bio).bi_private.cast::<Header<T>>());
+        (
+            header.as_ref().instance.as_ref(),
+            Owned::from_header(header),
+        )
+    };
+    let Handed(_) = instance.state.complete(instance.target(), bio);
+}
+
+/// # Safety
+///
+/// `work` must be the work item of a bio that was queued.
+unsafe extern "C" fn run_work<T: Operations>(work: *mut bindings::work_struct) {
+    // SAFETY: The work item is the first field of the header; the bio is ours again, since the
+    // `Owned` that queued it is gone.
+    let (instance, bio) = unsafe {
+        let header = NonNull::new_unchecked(work.cast::<Header<T>>());
+        (
+            header.as_ref().instance.as_ref(),
+            Owned::from_header(header),
+        )
+    };
+    let token = MaySleep::assert();
+    let Handed(_) = instance.state.work(instance.target(), bio, token);
 }

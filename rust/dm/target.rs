@@ -35,7 +35,7 @@
 //!         Ok(Self(ti.open(path, Access::Table).map_err(with_text(c"Device lookup failed"))?))
 //!     }
 //!
-//!     fn map(&self, ti: &Target, bio: MapBio<'_, Self>) -> Decision {
+//!     fn map<'a>(&self, ti: &Target, bio: MapBio<'a, Self>) -> Decision<'a> {
 //!         let sector = ti.offset(bio.sector());
 //!         bio.remap(&self.0, sector)
 //!     }
@@ -200,10 +200,10 @@ pub trait Operations: Sized + Send + Sync + 'static {
     fn ctr(ti: &Construction<'_>, words: &[Word]) -> Result<Self, TableError>;
 
     /// Decides on a bio. Process context, but must not sleep for memory or other bios.
-    fn map(&self, ti: &Target, bio: MapBio<'_, Self>) -> Decision;
+    fn map<'a>(&self, ti: &Target, bio: MapBio<'a, Self>) -> Decision<'a>;
 
     /// Is given back a taken bio when the device has done it. Any context, even hard-irq.
-    fn complete(&self, _ti: &Target, _bio: Owned<Self>) -> Handed {
+    fn complete<'a>(&self, _ti: &Target, _bio: Owned<'a, Self>) -> Handed<'a> {
         kernel::build_error!(VTABLE_DEFAULT_ERROR)
     }
 
@@ -219,7 +219,7 @@ pub trait Operations: Sized + Send + Sync + 'static {
     }
 
     /// Goes on with a bio that was [queued](Owned::queue).
-    fn work(&self, _ti: &Target, _bio: Owned<Self>, _: MaySleep<'_>) -> Handed {
+    fn work<'a>(&self, _ti: &Target, _bio: Owned<'a, Self>, _: MaySleep<'_>) -> Handed<'a> {
         kernel::build_error!(VTABLE_DEFAULT_ERROR)
     }
 

@@ -55,7 +55,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Starts at the front of a bio.
-    pub(crate) fn new(test: &'a BufioTest, bio: &'a Owned<BufioTest>) -> Self {
+    pub(crate) fn new(test: &'a BufioTest, bio: &'a Owned<'_, BufioTest>) -> Self {
         Self {
             test,
             cursor: bio.cursor(),

@@ -89,7 +89,7 @@ impl Operations for BufioTest {
         })
     }
 
-    fn map(&self, ti: &Target, bio: MapBio<'_, Self>) -> Decision {
+    fn map<'a>(&self, ti: &Target, bio: MapBio<'a, Self>) -> Decision<'a> {
         if bio.is_write() {
             return bio.kill();
         }
@@ -102,7 +102,7 @@ impl Operations for BufioTest {
         bio.queue(&self.queue).into()
     }
 
-    fn complete(&self, _ti: &Target, bio: Owned<Self>) -> Handed {
+    fn complete<'a>(&self, _ti: &Target, bio: Owned<'a, Self>) -> Handed<'a> {
         let status = bio.status();
         if !status.is_ok() {
             return bio.end(status);
@@ -113,7 +113,7 @@ impl Operations for BufioTest {
         }
     }
 
-    fn work(&self, _ti: &Target, bio: Owned<Self>, token: MaySleep<'_>) -> Handed {
+    fn work<'a>(&self, _ti: &Target, bio: Owned<'a, Self>, token: MaySleep<'_>) -> Handed<'a> {
         let result = Reader::new(self, &bio).read(token);
         bio.end(result.into())
     }

@@ -23,7 +23,7 @@ use dm::{
     bio::{
         Batch,
         BlockStatus,
-        Owned,
+        Kept,
         Segment, //
     },
     bufio::Buffer, //
@@ -87,7 +87,7 @@ impl Verity {
     /// Verifies the next `N` bios.
     #[inline]
     fn verify_some<const N: usize>(&self, batch: &mut Batch<Self>, count: Count) {
-        let bios: [Option<Owned<Self>>; N] = core::array::from_fn(|_| batch.next());
+        let bios: [Option<Kept<Self>>; N] = core::array::from_fn(|_| batch.next());
         let stopped = self.verify_group(&bios);
         for (bio, stopped) in bios.into_iter().zip(stopped) {
             let Some(bio) = bio else {
@@ -99,10 +99,7 @@ impl Verity {
 
     /// Verifies some bios, and returns for each whether it stopped.
     #[inline]
-    fn verify_group<const N: usize>(
-        &self,
-        bios: &[Option<Owned<Self>>; N],
-    ) -> [Option<Stopped>; N] {
+    fn verify_group<const N: usize>(&self, bios: &[Option<Kept<Self>>; N]) -> [Option<Stopped>; N] {
         let walk = Walk::new(self, Cached { verity: self });
         let mut group = Group {
             pairs: walk.hasher.prefers_pairs(),
@@ -127,7 +124,7 @@ impl Verity {
 
     /// Ends a bio, or hands it to a worker if it stopped for a reason that sleeping helps.
     #[inline]
-    fn settle(&self, bio: Owned<Self>, stopped: Option<Stopped>, count: Count) {
+    fn settle(&self, bio: Kept<Self>, stopped: Option<Stopped>, count: Count) {
         match stopped {
             None => {
                 self.statistics.add(count, 1);
@@ -138,7 +135,7 @@ impl Verity {
     }
 
     #[cold]
-    fn settle_stopped(&self, mut bio: Owned<Self>, Stopped { number, stop }: Stopped) {
+    fn settle_stopped(&self, mut bio: Kept<Self>, Stopped { number, stop }: Stopped) {
         let why = match stop {
             Stop::Error(ENOMEM) | Stop::Missing => Count::Missing,
             Stop::Mismatch => Count::Mismatch,
@@ -156,7 +153,7 @@ impl Verity {
 impl<'a, const N: usize> Group<'a, N> {
     /// Verifies a bio up to its last block, which may be left waiting for the next bio.
     #[inline]
-    fn bio(&mut self, member: usize, bio: &'a Owned<Verity>) {
+    fn bio(&mut self, member: usize, bio: &'a Kept<Verity>) {
         let size = self.walk.verity.geometry.data_block().bytes();
         let mut cursor = bio.cursor();
         for number in bio.data().left() {

@@ -103,7 +103,7 @@ impl Verity {
     ///
     /// Failures that do not count: of guesses, of bad blocks, which are no errors of a device,
     /// and of devices that go away because the machine does.
-    pub(crate) fn stops_at_error(&self, bio: &Owned<Self>) -> bool {
+    pub(crate) fn stops_at_error(&self, bio: &Owned<'_, Self>) -> bool {
         if self.options.error == ErrorMode::Eio
             || bio.is_read_ahead()
             || bio.data().had_mismatch

@@ -215,7 +215,7 @@ impl Operations for Verity {
         })
     }
 
-    fn map(&self, ti: &Target, bio: MapBio<'_, Self>) -> Decision {
+    fn map<'a>(&self, ti: &Target, bio: MapBio<'a, Self>) -> Decision<'a> {
         let sector = ti.offset(bio.sector());
         let Some(blocks) = self.blocks_of(sector, &bio) else {
             return bio.kill();
@@ -229,7 +229,7 @@ impl Operations for Verity {
             .into()
     }
 
-    fn complete(&self, _ti: &Target, bio: Owned<Self>) -> Handed {
+    fn complete<'a>(&self, _ti: &Target, bio: Owned<'a, Self>) -> Handed<'a> {
         let status = bio.status();
         if !status.is_ok() {
             let failed = status != BlockStatus::AGAIN;
@@ -265,7 +265,7 @@ impl Operations for Verity {
         &self.queue
     }
 
-    fn work(&self, ti: &Target, mut bio: Owned<Self>, token: MaySleep<'_>) -> Handed {
+    fn work<'a>(&self, ti: &Target, mut bio: Owned<'a, Self>, token: MaySleep<'_>) -> Handed<'a> {
         if bio.data().restart {
             self.restart_after_error(token);
             return bio.abandon();
@@ -329,7 +329,7 @@ impl Operations for Verity {
 impl Verity {
     /// Verifies a bio at once.
     #[inline]
-    fn verify_here(&self, bio: Owned<Self>, count: Count) -> Handed {
+    fn verify_here<'a>(&self, bio: Owned<'a, Self>, count: Count) -> Handed<'a> {
         let (batch, handed) = bio.alone();
         self.verify_batch(batch, count);
         handed
@@ -337,7 +337,7 @@ impl Verity {
 
     /// Returns whether a bio is to be verified in softirq.
     #[inline]
-    fn suits_softirq(&self, bio: &Owned<Self>) -> bool {
+    fn suits_softirq(&self, bio: &Owned<'_, Self>) -> bool {
         let class = usize::from(bio.priority() >> IOPRIO_CLASS_SHIFT);
         let small = params::use_bh_bytes
             .get(class)
@@ -355,12 +355,12 @@ impl Verity {
 
     /// Returns whether the blocks of a bio that a device failed are worth a repair.
     #[cold]
-    fn may_be_repaired(&self, bio: &Owned<Self>) -> bool {
+    fn may_be_repaired(&self, bio: &Owned<'_, Self>) -> bool {
         self.fec.is_some() && !bio.is_read_ahead() && !reboot::is_going_down()
     }
 
     /// Ends a bio, unless the table says to stop the machine at an I/O error.
-    pub(crate) fn finish(&self, mut bio: Owned<Self>, status: BlockStatus) -> Handed {
+    pub(crate) fn finish<'a>(&self, mut bio: Owned<'a, Self>, status: BlockStatus) -> Handed<'a> {
         if status.is_ok() || status == BlockStatus::AGAIN || !self.stops_at_error(&bio) {
             return bio.end(status);
         }

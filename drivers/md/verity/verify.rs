@@ -40,15 +40,15 @@ use dm::{
 use kernel::prelude::*;
 
 /// Hash blocks are read if they are not cached; bad ones are repaired or reported.
-struct Reading<'a> {
+struct Reading<'a, 'call> {
     verity: &'a Verity,
     ti: &'a Target,
-    bio: &'a Owned<Verity>,
+    bio: &'a Owned<'call, Verity>,
     token: MaySleep<'a>,
     had_mismatch: bool,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> Reading<'a, '_> {
     fn repair(&self, room: Room<'a>, target: Corruption, wanted: &Digest) -> Result<Repaired<'a>> {
         let looking = Looking {
             verity: self.verity,
@@ -111,7 +111,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-impl<'a> Access<'a> for Reading<'a> {
+impl<'a> Access<'a> for Reading<'a, '_> {
     fn get(&self, block: u64) -> Result<Buffer<'a, HashBlock>, Stop> {
         let hashes = self.verity.hashes.sleepable(self.token);
         Ok(hashes.read(block, self.bio.priority())?)
@@ -172,7 +172,12 @@ impl Verity {
     /// # Errors
     ///
     /// `EIO` for a bad block, or the error of reading a hash block.
-    pub(crate) fn verify(&self, ti: &Target, bio: &mut Owned<Self>, token: MaySleep<'_>) -> Result {
+    pub(crate) fn verify(
+        &self,
+        ti: &Target,
+        bio: &mut Owned<'_, Self>,
+        token: MaySleep<'_>,
+    ) -> Result {
         let access = Reading {
             verity: self,
             ti,
@@ -202,9 +207,9 @@ struct Found<'a> {
     segment: Segment<'a>,
 }
 
-impl<'a> Walk<'a, Reading<'a>> {
+impl<'a> Walk<'a, Reading<'a, '_>> {
     /// Verifies all data blocks that are left.
-    fn all(&mut self, bio: &Owned<Verity>) -> Result<(), Stop> {
+    fn all(&mut self, bio: &Owned<'_, Verity>) -> Result<(), Stop> {
         let blocks = bio.data().left();
         let size = self.verity.geometry.data_block().bytes();
         let mut cursor = bio.cursor();

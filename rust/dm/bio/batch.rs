@@ -13,6 +13,7 @@
 use super::{
     Handed,
     Header,
+    Kept,
     Owned, //
 };
 use crate::{
@@ -79,7 +80,7 @@ impl<T: Operations> Lane<T> {
 
     /// Adds a bio, and returns whether it is the only one.
     #[inline]
-    fn push(&self, bio: Owned<T>) -> bool {
+    fn push(&self, bio: Owned<'_, T>) -> bool {
         let header = bio.into_header();
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
@@ -174,7 +175,7 @@ unsafe extern "C" fn run<T: Operations>(work: *mut bindings::work_struct) {
 pub struct Batch<T: Operations> {
     next: *mut Header<T>,
     len: usize,
-    _bios: PhantomData<Owned<T>>,
+    _bios: PhantomData<Kept<T>>,
 }
 
 impl<T: Operations> Batch<T> {
@@ -211,16 +212,16 @@ impl<T: Operations> Batch<T> {
 }
 
 impl<T: Operations> Iterator for Batch<T> {
-    type Item = Owned<T>;
+    type Item = Kept<T>;
 
     #[inline]
-    fn next(&mut self) -> Option<Owned<T>> {
+    fn next(&mut self) -> Option<Kept<T>> {
         let header = NonNull::new(self.next)?;
         // SAFETY: By the type invariant.
         self.next = unsafe { header.as_ref() }.next;
         self.len = self.len.saturating_sub(1);
-        // INVARIANT: Nobody else has the bio, and it is no longer in the list.
-        Some(Owned { header })
+        // SAFETY: By the type invariant nobody else has the bio, and it is no longer in the list.
+        Some(unsafe { Kept::from_header(header) })
     }
 }
 
@@ -232,10 +233,10 @@ impl<T: Operations> Drop for Batch<T> {
     }
 }
 
-impl<T: Operations> Owned<T> {
+impl<'a, T: Operations> Owned<'a, T> {
     /// Makes a batch of the bio alone, to be handled at once.
     #[inline]
-    pub fn alone(self) -> (Batch<T>, Handed) {
+    pub fn alone(self) -> (Batch<T>, Handed<'a>) {
         let header = self.into_header();
         // SAFETY: The header was ours.
         unsafe { (*header).next = ptr::null_mut() };
@@ -245,12 +246,12 @@ impl<T: Operations> Owned<T> {
             len: 1,
             _bios: PhantomData,
         };
-        (batch, Handed(()))
+        (batch, Handed::new())
     }
 
     /// Has the bio processed in softirq, together with others of this CPU. Any context.
     #[inline]
-    pub fn batch_in_softirq(self) -> Handed {
+    pub fn batch_in_softirq(self) -> Handed<'a> {
         // SAFETY: The queue is the kernel's and lives for ever.
         let queue = unsafe { bindings::system_bh_wq };
         self.batch(queue, |cpu| &cpu.softirq)
@@ -258,7 +259,7 @@ impl<T: Operations> Owned<T> {
 
     /// Has the bio processed on `queue`, together with others of this CPU. Any context.
     #[inline]
-    pub fn batch_on(self, queue: &OwnedQueue) -> Handed {
+    pub fn batch_on(self, queue: &OwnedQueue) -> Handed<'a> {
         self.batch(queue.as_ptr(), |cpu| &cpu.queue)
     }
 
@@ -267,7 +268,7 @@ impl<T: Operations> Owned<T> {
         self,
         queue: *mut bindings::workqueue_struct,
         lane: impl FnOnce(&Cpu<T>) -> &Lane<T>,
-    ) -> Handed {
+    ) -> Handed<'a> {
         // SAFETY: By the type invariant, the instance lives as long as the bio. It lives longer
         // than this function, too, since it waits for the work of its lists.
         let instance = unsafe { self.header().instance.as_ref() };
@@ -283,6 +284,6 @@ impl<T: Operations> Owned<T> {
             // the work has taken it.
             unsafe { bindings::queue_work(queue, work) };
         }
-        Handed(())
+        Handed::new()
     }
 }

@@ -35,12 +35,12 @@ struct Plugged<T: Operations> {
     newest: *mut Header<T>,
 }
 
-impl<T: Operations> Owned<T> {
+impl<'a, T: Operations> Owned<'a, T> {
     /// Has the bio wait for the end of the current plug; gives it back if there is none. A task
     /// that goes to sleep in the plug has its bios processed on [`Operations::queue`]. Process
     /// context.
     #[inline]
-    pub fn batch_in_plug(self) -> Result<Handed, Self> {
+    pub fn batch_in_plug(self) -> Result<Handed<'a>, Self> {
         let instance = self.header().instance.as_ptr();
         // SAFETY: The size is that of the structure, which the callback frees. Memory that is new
         // is zeroed, which is a valid value without bios.
@@ -61,7 +61,7 @@ impl<T: Operations> Owned<T> {
         unsafe { (*header).next = plugged.newest };
         // INVARIANT: The list is of the bios that waited and this one.
         plugged.newest = header;
-        Ok(Handed(()))
+        Ok(Handed::new())
     }
 }
 
@@ -84,7 +84,7 @@ unsafe extern "C" fn unplug<T: Operations>(callback: *mut bindings::blk_plug_cb,
         unsafe { (Batch::from_newest(newest), &*instance.cast::<Instance<T>>()) };
     if asleep {
         for bio in batch {
-            let Handed(()) = bio.batch_on(instance.state.queue());
+            let _handed = bio.batch_on(instance.state.queue());
         }
     } else {
         instance.state.batch(instance.target(), batch);
