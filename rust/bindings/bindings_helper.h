@@ -16,6 +16,7 @@
 #include <linux/security.h>
 #include <crypto/hash.h>
 #include <crypto/sha2.h>
+#include <crypto/skcipher.h>
 
 /*
  * Declared in a header that is private to drivers/md, and exported.
@@ -43,6 +44,10 @@ enum {
 	RDM_GFP_KERNEL = (unsigned int __force)GFP_KERNEL,
 	RDM_GFP_RECLAIMABLE = (unsigned int __force)__GFP_RECLAIMABLE,
 	RDM_GFP_NORETRY_NOWARN = (unsigned int __force)(__GFP_NORETRY | __GFP_NOWARN),
+	RDM_CRYPTO_ALG_ASYNC = CRYPTO_ALG_ASYNC,
+	RDM_CRYPTO_ALG_ALLOCATES_MEMORY = CRYPTO_ALG_ALLOCATES_MEMORY,
+	RDM_CRYPTO_TFM_REQ_MAY_BACKLOG = CRYPTO_TFM_REQ_MAY_BACKLOG,
+	RDM_CRYPTO_MAX_ALG_NAME = CRYPTO_MAX_ALG_NAME,
 	RDM_HASH_MAX_DIGESTSIZE = HASH_MAX_DIGESTSIZE,
 	RDM_HASH_MAX_DESCSIZE = HASH_MAX_DESCSIZE,
 	RDM_WQ_MEM_RECLAIM = WQ_MEM_RECLAIM,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Hashes (and, later, ciphers) of the kernel.
+//! Hashes and ciphers of the kernel.
 
 pub mod sha256;
 pub mod shash;
+pub mod skcipher;
 
 /// Bytes to be hashed that somebody else may change meanwhile.
 ///

@@ -22,6 +22,7 @@ pub mod params;
 pub mod reboot;
 pub mod reed_solomon;
 pub mod reserve;
+pub mod secret;
 pub mod security;
 pub mod target;
 pub mod workqueue;

@@ -4,12 +4,14 @@
 //!
 //! C headers: [`include/linux/key.h`](srctree/include/linux/key.h),
 //! [`include/keys/user-type.h`](srctree/include/keys/user-type.h),
+//! [`include/keys/encrypted-type.h`](srctree/include/keys/encrypted-type.h),
 //! [`include/linux/verification.h`](srctree/include/linux/verification.h)
 
 use crate::{
     alloc,
     bindings,
-    context::MaySleep, //
+    context::MaySleep,
+    secret::Secret, //
 };
 use core::{
     ptr::{
@@ -68,6 +70,29 @@ impl Drop for Key {
     }
 }
 
+/// The types of keys that hold bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Kind {
+    /// "user": its owner can read it.
+    User = 0,
+    /// "logon": only the kernel can read it.
+    Logon = 1,
+    /// "encrypted": user space sees it only encrypted. Not in every kernel.
+    Encrypted = 2,
+}
+
+/// Looks for a key in the keyrings of the calling process, and requests it from user space if it
+/// is not there.
+fn request(kind: Kind, description: &CStr) -> Result<Key> {
+    // SAFETY: `description` is a string.
+    let key = from_err_ptr(unsafe {
+        bindings::rdm_request_key(kind as i32, description.as_char_ptr()) //
+    })?;
+    // SAFETY: The search succeeded, and the reference is ours.
+    unsafe { Key::from_raw(key) }
+}
+
 /// Returns a copy of what a key of type "user" holds. The key is looked for in the keyrings of
 /// the calling process, and requested from user space if it is not there. May sleep.
 ///
@@ -76,17 +101,31 @@ impl Drop for Key {
 /// Those of the search, `ENOKEY` if there is no such key; `EKEYREVOKED` if it has nothing any
 /// more; `ENOMEM`.
 pub fn user_key(description: &CStr, _: MaySleep<'_>) -> Result<KVec<u8>> {
-    // SAFETY: `description` is a string.
-    let key = from_err_ptr(unsafe {
-        bindings::rdm_request_user_key(description.as_char_ptr()) //
-    })?;
-    // SAFETY: The search succeeded, and the reference is ours.
-    let key = unsafe { Key::from_raw(key) }?;
-    let payload = Payload::lock(&key);
+    let key = request(Kind::User, description)?;
+    let payload = Payload::lock(&key, Kind::User);
     alloc::bytes(payload.bytes()?, GFP_KERNEL)
 }
 
-/// The locked contents of a user key.
+/// Copies what a key holds to `secret`. The key is looked for in the keyrings of the calling
+/// process, and requested from user space if it is not there. May sleep.
+///
+/// # Errors
+///
+/// Those of the search: `ENOKEY` if there is no such key, `EKEYEXPIRED`, `EKEYREVOKED`; the last
+/// also if it has nothing any more. `EINVAL` if it does not hold as many bytes as `secret`, or if
+/// the kernel has no keys of this kind.
+pub fn copy_key(kind: Kind, description: &CStr, secret: &mut Secret, _: MaySleep<'_>) -> Result {
+    let key = request(kind, description)?;
+    let payload = Payload::lock(&key, kind);
+    let bytes = payload.bytes()?;
+    if bytes.len() != secret.len() {
+        return Err(EINVAL);
+    }
+    secret.copy_from_slice(bytes);
+    Ok(())
+}
+
+/// The locked contents of a key.
 ///
 /// # Invariants
 ///
@@ -99,10 +138,11 @@ struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    fn lock(key: &'a Key) -> Self {
+    /// Locks a key, which must have been requested as one of `kind`.
+    fn lock(key: &'a Key, kind: Kind) -> Self {
         let mut len = 0;
-        // SAFETY: By the type invariant, the key is valid, and it is of type "user".
-        let data = unsafe { bindings::rdm_user_key_lock(key.as_ptr(), &mut len) };
+        // SAFETY: By the type invariant, the key is valid, and it is of that kind.
+        let data = unsafe { bindings::rdm_key_lock(key.as_ptr(), kind as i32, &mut len) };
         // INVARIANT: The call took the semaphore, and returned what it protects.
         Self { key, data, len }
     }
@@ -119,7 +159,7 @@ impl<'a> Payload<'a> {
 impl Drop for Payload<'_> {
     fn drop(&mut self) {
         // SAFETY: By the type invariant, the semaphore is held.
-        unsafe { bindings::rdm_user_key_unlock(self.key.as_ptr()) }
+        unsafe { bindings::rdm_key_unlock(self.key.as_ptr()) }
     }
 }
 

@@ -138,6 +138,19 @@ pub struct Messages {
 #[repr(transparent)]
 pub struct Word(*mut c_char);
 
+impl Word {
+    /// Overwrites the word at `index`, if there is one, with the digit 0.
+    pub(crate) fn scrub(words: &mut [Self], index: Option<usize>) {
+        let Some(word) = index.and_then(|index| words.get_mut(index)) else {
+            return;
+        };
+        let len = word.as_ref().to_bytes().len();
+        // SAFETY: By the type invariant; `&mut` makes sure that nobody has borrowed the string,
+        // which is the core's copy of what user space said.
+        unsafe { word.0.cast::<u8>().write_bytes(b'0', len) };
+    }
+}
+
 impl AsRef<CStr> for Word {
     fn as_ref(&self) -> &CStr {
         // SAFETY: By the type invariant, and `&self` is a borrow of the slice.
@@ -192,6 +205,13 @@ pub trait Operations: Sized + Send + Sync + 'static {
     /// Texts.
     const MESSAGES: Messages;
 
+    /// The index of a word of the table line that is secret. It is overwritten with the digit 0 in
+    /// memory once [`ctr`](Self::ctr) has returned.
+    const SECRET_WORD: Option<usize> = None;
+
+    /// The same of a word of a [message](Self::message).
+    const SECRET_MESSAGE_WORD: Option<usize> = None;
+
     /// Makes an instance from the words of a table line.
     ///
     /// # Errors
@@ -230,6 +250,17 @@ pub trait Operations: Sized + Send + Sync + 'static {
 
     /// Prepares for bios. An error keeps the device suspended.
     fn preresume(&self, _ti: &Target, _: MaySleep<'_>) -> Result {
+        kernel::build_error!(VTABLE_DEFAULT_ERROR)
+    }
+
+    /// Is told that bios will come again, after [`preresume`](Self::preresume) of all targets of
+    /// the table.
+    fn resume(&self, _ti: &Target, _: MaySleep<'_>) {
+        kernel::build_error!(VTABLE_DEFAULT_ERROR)
+    }
+
+    /// Answers a message, which has at least one word. Bios may be in flight.
+    fn message(&self, _ti: &Target, _words: &[Word], _: MaySleep<'_>) -> Result {
         kernel::build_error!(VTABLE_DEFAULT_ERROR)
     }
 

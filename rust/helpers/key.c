@@ -3,6 +3,7 @@
 #include <linux/cred.h>
 #include <linux/key.h>
 #include <linux/verification.h>
+#include <keys/encrypted-type.h>
 #include <keys/user-type.h>
 
 __rust_helper struct key *rust_helper_rdm_keyring_alloc(const char *description)
@@ -34,24 +35,44 @@ __rust_helper void rust_helper_key_get(struct key *key)
 	key_get(key);
 }
 
-__rust_helper struct key *rust_helper_rdm_request_user_key(const char *description)
+/* Kinds of keys: 0 user, 1 logon, 2 encrypted. */
+__rust_helper struct key *rust_helper_rdm_request_key(int kind, const char *description)
 {
-	return request_key(&key_type_user, description, NULL);
+	switch (kind) {
+	case 0:
+		return request_key(&key_type_user, description, NULL);
+	case 1:
+		return request_key(&key_type_logon, description, NULL);
+#if IS_ENABLED(CONFIG_ENCRYPTED_KEYS)
+	case 2:
+		return request_key(&key_type_encrypted, description, NULL);
+#endif
+	default:
+		return ERR_PTR(-EINVAL);
+	}
 }
 
-__rust_helper const u8 *rust_helper_rdm_user_key_lock(struct key *key, size_t *len)
+__rust_helper const u8 *rust_helper_rdm_key_lock(struct key *key, int kind, size_t *len)
 {
-	const struct user_key_payload *payload;
+	const struct encrypted_key_payload *encrypted;
+	const struct user_key_payload *user;
 
 	down_read(&key->sem);
-	payload = user_key_payload_locked(key);
-	if (!payload)
+	if (kind == 2) {
+		encrypted = key->payload.data[0];
+		if (!encrypted)
+			return NULL;
+		*len = encrypted->decrypted_datalen;
+		return encrypted->decrypted_data;
+	}
+	user = user_key_payload_locked(key);
+	if (!user)
 		return NULL;
-	*len = payload->datalen;
-	return payload->data;
+	*len = user->datalen;
+	return user->data;
 }
 
-__rust_helper void rust_helper_rdm_user_key_unlock(struct key *key)
+__rust_helper void rust_helper_rdm_key_unlock(struct key *key)
 {
 	up_read(&key->sem);
 }

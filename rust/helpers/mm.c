@@ -17,3 +17,8 @@ __rust_helper unsigned long rust_helper_totalram_pages(void)
 {
 	return totalram_pages();
 }
+
+__rust_helper bool rust_helper_rdm_is_direct(const void *addr)
+{
+	return virt_addr_valid(addr);
+}

@@ -102,12 +102,12 @@ impl<'a> Cursor<'a> {
 #[cfg(not(CONFIG_64BIT))]
 compile_error!("the data of bios is only accessible on 64-bit kernels");
 
-/// Data of a bio that lies together in memory.
+/// Data of a bio, or like it, that lies together in memory.
 ///
 /// # Invariants
 ///
 /// `ptr` is valid for reads of `len` bytes for `'a`, and for writes if `writable` is set, by code
-/// that copes with races.
+/// that copes with races. The memory is in the direct map.
 #[derive(Clone, Copy)]
 pub struct Segment<'a> {
     ptr: *mut u8,
@@ -136,6 +136,39 @@ impl<'a> Segment<'a> {
     pub fn data(&self) -> Data<'a> {
         // SAFETY: By the type invariant.
         unsafe { Data::from_raw(self.ptr, self.len) }
+    }
+
+    /// Returns bytes as a segment; `None` if they are not in the direct map, as those from
+    /// `vmalloc`.
+    pub fn of(bytes: &'a mut [u8]) -> Option<Self> {
+        // SAFETY: The helper has no requirements. No memory from elsewhere borders on the map.
+        let direct = unsafe { bindings::rdm_is_direct(bytes.as_ptr().cast()) };
+        // INVARIANT: The slice is valid and borrowed exclusively for `'a`.
+        direct.then_some(Self {
+            ptr: bytes.as_mut_ptr(),
+            len: bytes.len(),
+            writable: true,
+            _bio: PhantomData,
+        })
+    }
+
+    #[inline]
+    pub(crate) fn as_ptr(&self) -> *mut u8 {
+        self.ptr
+    }
+
+    /// Returns whether the data is ours to change.
+    #[inline]
+    pub fn is_writable(&self) -> bool {
+        self.writable
+    }
+
+    /// Copies the front of the segment to `target`, as much as there is, and returns how much.
+    pub fn copy_to(&self, target: &mut [u8]) -> usize {
+        let len = target.len().min(self.len);
+        // SAFETY: By the type invariant. The function is C's, which copes with races.
+        unsafe { bindings::memcpy(target.as_mut_ptr().cast(), self.ptr.cast(), len) };
+        len
     }
 
     /// Fills the segment with zeroes. Does nothing to the data of a write, which is not ours.

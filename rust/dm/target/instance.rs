@@ -90,6 +90,32 @@ impl<'a> Construction<'a> {
         Device::open(self.target, self.users, path, mode)
     }
 
+    /// Has the core send flushes to the target.
+    pub fn accept_flushes(&self) {
+        // SAFETY: The target is being constructed, and nobody else uses it.
+        unsafe { (*self.target.as_ptr()).num_flush_bios = 1 }
+    }
+
+    /// Has the core send discards to the target, if the devices below take any.
+    pub fn accept_discards(&self) {
+        // SAFETY: As above.
+        unsafe { (*self.target.as_ptr()).num_discard_bios = 1 }
+    }
+
+    /// Has the core limit how many bios of swap are in flight, for a target that needs memory for
+    /// each.
+    pub fn limit_swap(&self) {
+        // SAFETY: As above.
+        unsafe { (*self.target.as_ptr()).set_limit_swap_bios(true) }
+    }
+
+    /// Has the core make ordinary writes of those that append to a zone, for a target that must
+    /// know where data goes.
+    pub fn emulate_zone_append(&self) {
+        // SAFETY: As above.
+        unsafe { (*self.target.as_ptr()).set_emulate_zone_append(true) }
+    }
+
     /// Returns the token: constructors may sleep.
     pub fn may_sleep(&self) -> MaySleep<'a> {
         self.token

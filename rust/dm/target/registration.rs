@@ -111,6 +111,8 @@ impl<T: Operations> Registration<T> {
         tt.map = Some(Self::map);
         tt.status = Some(Self::status);
         tt.preresume = T::HAS_PRERESUME.then_some(Self::preresume);
+        tt.resume = T::HAS_RESUME.then_some(Self::resume);
+        tt.message = T::HAS_MESSAGE.then_some(Self::message);
         tt.postsuspend = T::HAS_POSTSUSPEND.then_some(Self::postsuspend);
         tt.prepare_ioctl = T::HAS_PREPARE_IOCTL.then_some(Self::prepare_ioctl);
         tt.iterate_devices = T::HAS_ITERATE_DEVICES.then_some(Self::iterate_devices);
@@ -124,21 +126,30 @@ impl<T: Operations> Registration<T> {
 
     /// # Safety
     ///
+    /// `argv` must be NULL or point to `argc` strings that nobody else uses for `'a`.
+    unsafe fn words<'a>(argc: c_uint, argv: *mut *mut c_char) -> &'a mut [Word] {
+        if argv.is_null() {
+            return &mut [];
+        }
+        // SAFETY: By the requirements of this function; `Word` is a transparent pointer to a
+        // string.
+        unsafe { slice::from_raw_parts_mut(argv.cast::<Word>(), argc as usize) }
+    }
+
+    /// # Safety
+    ///
     /// `ti` must be a target that is being constructed, and `argv` point to `argc` strings.
     unsafe extern "C" fn ctr(
         ti: *mut bindings::dm_target,
         argc: c_uint,
         argv: *mut *mut c_char,
     ) -> c_int {
-        let words = if argv.is_null() {
-            &[]
-        } else {
-            // SAFETY: The core passes `argc` strings; `Word` is a transparent pointer to one.
-            unsafe { slice::from_raw_parts(argv.cast::<Word>(), argc as usize) }
-        };
+        // SAFETY: The core passes its own array of strings, or NULL.
+        let words = unsafe { Self::words(argc, argv) };
         // SAFETY: The core passes a target that is being constructed.
         let (result, target) =
             unsafe { (Instance::<T>::construct(ti, words), &*ti.cast::<Target>()) };
+        Word::scrub(words, T::SECRET_WORD);
         match result {
             Ok(()) => {
                 // SAFETY: The constructor has not returned yet, so nobody else uses `ti`.
@@ -221,6 +232,34 @@ impl<T: Operations> Registration<T> {
                 .preresume(instance.target(), MaySleep::assert())?;
             Ok(0)
         })
+    }
+
+    /// # Safety
+    ///
+    /// `ti` must be a target for which `ctr` succeeded.
+    unsafe extern "C" fn resume(ti: *mut bindings::dm_target) {
+        // SAFETY: The core passes a valid target.
+        let instance = unsafe { Instance::<T>::of(ti) };
+        instance.state.resume(instance.target(), MaySleep::assert());
+    }
+
+    /// # Safety
+    ///
+    /// `ti` must be a target for which `ctr` succeeded, and `argv` point to `argc` strings.
+    unsafe extern "C" fn message(
+        ti: *mut bindings::dm_target,
+        argc: c_uint,
+        argv: *mut *mut c_char,
+        _result: *mut c_char,
+        _maxlen: c_uint,
+    ) -> c_int {
+        // SAFETY: The core passes a valid target, and its own array of strings.
+        let (instance, words) = unsafe { (Instance::<T>::of(ti), Self::words(argc, argv)) };
+        let result = instance
+            .state
+            .message(instance.target(), words, MaySleep::assert());
+        Word::scrub(words, T::SECRET_MESSAGE_WORD);
+        from_result(|| result.map(|()| 0))
     }
 
     /// # Safety
