@@ -76,18 +76,22 @@ impl Verity {
     /// Verifies bios, and ends them or hands them to workers. `count` says as what to count them.
     #[inline]
     pub(crate) fn verify_batch(&self, mut batch: Batch<Self>, count: Count) {
-        while batch.len() > 1 {
-            self.verify_some::<TOGETHER>(&mut batch, count);
-        }
-        if !batch.is_empty() {
-            self.verify_some::<1>(&mut batch, count);
+        loop {
+            // The last of an odd number may find a partner among those that came meanwhile.
+            batch.refill_last();
+            match batch.len() {
+                0 => return,
+                1 => self.verify_some::<1>(&mut batch, 1, count),
+                all => self.verify_some::<TOGETHER>(&mut batch, all & !1, count),
+            }
         }
     }
 
-    /// Verifies the next `N` bios.
+    /// Verifies the next `N` bios, but no more than `max`.
     #[inline]
-    fn verify_some<const N: usize>(&self, batch: &mut Batch<Self>, count: Count) {
-        let bios: [Option<Kept<Self>>; N] = core::array::from_fn(|_| batch.next());
+    fn verify_some<const N: usize>(&self, batch: &mut Batch<Self>, max: usize, count: Count) {
+        let bios: [Option<Kept<Self>>; N] =
+            core::array::from_fn(|i| if i < max { batch.next() } else { None });
         let stopped = self.verify_group(&bios);
         for (bio, stopped) in bios.into_iter().zip(stopped) {
             let Some(bio) = bio else {

@@ -102,7 +102,10 @@ impl<T: Operations> Lane<T> {
     fn take(&self) -> Batch<T> {
         let newest = self.head.swap(ptr::null_mut(), Ordering::Acquire);
         // SAFETY: By the type invariant, and the list is ours now.
-        unsafe { Batch::from_newest(newest) }
+        let mut batch = unsafe { Batch::from_newest(newest) };
+        // INVARIANT: The lane lives as long as the instance, and that as long as its bios.
+        batch.lane = Some(NonNull::from(self));
+        batch
     }
 }
 
@@ -164,17 +167,22 @@ unsafe extern "C" fn run<T: Operations>(work: *mut bindings::work_struct) {
     // SAFETY: By the type invariant.
     let instance = unsafe { lane.instance.as_ref() };
     let batch = lane.take();
-    instance.state.batch(instance.target(), batch);
+    // Nothing is left if all that waited went to the batch before.
+    if !batch.is_empty() {
+        instance.state.batch(instance.target(), batch);
+    }
 }
 
 /// Bios that waited together, oldest first. Those that are not taken end with an error.
 ///
 /// # Invariants
 ///
-/// `next` is a list of `len` headers of bios that nobody else has.
+/// `next` is a list of `len` headers of bios that nobody else has. `lane` lives as long as one of
+/// them.
 pub struct Batch<T: Operations> {
     next: *mut Header<T>,
     len: usize,
+    lane: Option<NonNull<Lane<T>>>,
     _bios: PhantomData<Kept<T>>,
 }
 
@@ -196,6 +204,7 @@ impl<T: Operations> Batch<T> {
         Self {
             next: oldest,
             len,
+            lane: None,
             _bios: PhantomData,
         }
     }
@@ -208,6 +217,26 @@ impl<T: Operations> Batch<T> {
     /// Returns whether no bio is left.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Adds the bios that have come to wait in the same list since, behind a last one that is
+    /// left. Does nothing if more are left, or none.
+    #[inline]
+    pub fn refill_last(&mut self) {
+        if self.len != 1 {
+            return;
+        }
+        let (Some(last), Some(lane)) = (NonNull::new(self.next), self.lane) else {
+            return;
+        };
+        // SAFETY: By the type invariant; there is a bio.
+        let mut late = unsafe { lane.as_ref() }.take();
+        // SAFETY: By the type invariant, the header is ours.
+        unsafe { (*last.as_ptr()).next = late.next };
+        self.len = self.len.saturating_add(late.len);
+        // INVARIANT: The bios are in the list of `self` now.
+        late.next = ptr::null_mut();
+        late.len = 0;
     }
 }
 
@@ -244,6 +273,7 @@ impl<'a, T: Operations> Owned<'a, T> {
         let batch = Batch {
             next: header,
             len: 1,
+            lane: None,
             _bios: PhantomData,
         };
         (batch, Handed::new())

@@ -116,6 +116,9 @@ ksft_cleanup() {
         sleep 0.3
     done
     [ ${#left[@]} = 0 ] || { echo "# left behind: open loop devices ${left[*]}"; return 1; }
+    for name in /sys/kernel/config/nullb/ksft-*; do
+        [ ! -d "$name" ] || rmdir "$name" || return 1
+    done
     [ -e /sys/module/$VERITY_MODULE ] || return 0
     read -r i </sys/module/$VERITY_MODULE/refcnt
     [ "$i" = 0 ] || { echo "# left behind: $i references to $VERITY_MODULE"; return 1; }
