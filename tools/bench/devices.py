@@ -98,14 +98,15 @@ def reads(device):
     return int(fields[0]), int(fields[2])
 
 
-def fill(device, size):
+def fill(device, size, offset=0):
     """Writes what cannot be compressed or merged, and is the same in each boot."""
     generate = ["openssl", "enc", "-aes-128-ctr", "-K", "00" * 16, "-iv", "00" * 16]
     generator = subprocess.Popen(
         [*generate, "-in", "/dev/zero"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
-    copy = ["dd", f"of={device}", "bs=1M", f"count={size // MIB}", "iflag=fullblock"]
-    dd = subprocess.run([*copy, "status=none"], stdin=generator.stdout)
+    copy = ["dd", f"of={device}", "bs=1M", f"count={size}", "iflag=fullblock,count_bytes"]
+    copy += [f"seek={offset}", "oflag=seek_bytes", "conv=notrunc", "status=none"]
+    dd = subprocess.run(copy, stdin=generator.stdout)
     generator.kill()
     generator.wait()
     if dd.returncode:

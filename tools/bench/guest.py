@@ -9,7 +9,9 @@ import argparse
 import json
 import sys
 
+import devices
 import marks
+import repair
 import verity
 import workloads
 
@@ -30,7 +32,7 @@ def main():
         sys.exit(f"bench: no workload is named {o.workload}")
     if o.profile:
         if len(selected) != 1 or selected[0].kind not in ("hot", "irq"):
-            sys.exit("bench: a profile is of one workload, and not of a cold one")
+            sys.exit("bench: a profile is of one workload that is hot")
         verity.profile(selected[0])
         marks.symbols()
         return
@@ -40,6 +42,9 @@ def main():
         print("bench:", json.dumps(line), flush=True)
 
     verity.run(selected, report)
+    for w in (w for w in selected if w.kind == "repair"):
+        devices.running(w.name)
+        repair.measure(w, report)
 
 
 main()

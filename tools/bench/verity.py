@@ -50,7 +50,7 @@ def zero_tree(device, blocks):
 
 
 @contextlib.contextmanager
-def target(data, tree, size, root, softirq, start=0):
+def target(data, tree, size, root, softirq, start=0, options=()):
     """A verity device. The tree starts at that block of its device."""
     words = [
         "0",
@@ -67,8 +67,9 @@ def target(data, tree, size, root, softirq, start=0):
         root,
         SALT.hex(),
     ]
-    if softirq:
-        words += [1, "try_verify_in_tasklet"]
+    options = [*options, *(["try_verify_in_tasklet"] if softirq else [])]
+    if options:
+        words += [len(options), *options]
     sh("dmsetup", "create", "bench", "--readonly", "--table", " ".join(map(str, words)))
     try:
         yield "/dev/mapper/bench"

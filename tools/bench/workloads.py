@@ -51,9 +51,10 @@ SHAPES = {
 @dataclasses.dataclass(frozen=True)
 class Workload:
     name: str
-    kind: str  # hot, irq, cold or memory
+    kind: str  # hot, irq, cold, memory or repair
     shape: str
     softirq: bool
+    repair: tuple = ()  # roots, and whether tree and parity are garbage
 
 
 def _verity():
@@ -71,6 +72,9 @@ def _verity():
         yield Workload(f"verity-{shape}", "cold", shape, False)
     for mode, softirq in modes.items():
         yield Workload(f"verity-memory-{mode}", "memory", "", softirq)
+    for roots in (2, 24):
+        yield Workload(f"verity-repair-roots{roots}", "repair", "", False, (roots, False))
+        yield Workload(f"verity-crafted-roots{roots}", "repair", "", False, (roots, True))
 
 
 BENCHES = {"verity": tuple(_verity())}

@@ -40,7 +40,9 @@ counted() { # name...: the sum of counters; they are those of the last table
     done
     echo $total
 }
-last_table() { find $DEBUG -name "verity-$(majmin "$(dev v)").*" | sed 's/.*\.//' | sort -n | tail -1; }
+last_table() {
+    find $DEBUG -name "verity-$(majmin "$(dev v)").*" | sed "s|.*[.]||" | sort -n | tail -n 1
+}
 at_least() { # least counter...
     local least=$1
     shift
