@@ -11,6 +11,7 @@
 #include <linux/dm-io.h>
 #include <linux/hex.h>
 #include <linux/mempool.h>
+#include <linux/notifier.h>
 #include <linux/reboot.h>
 #include <linux/rslib.h>
 #include <linux/security.h>
@@ -36,12 +37,18 @@ enum {
 	RDM_BLK_STS_IOERR = (unsigned int __force)BLK_STS_IOERR,
 	RDM_BLK_STS_AGAIN = (unsigned int __force)BLK_STS_AGAIN,
 	RDM_REQ_RAHEAD = (unsigned int __force)REQ_RAHEAD,
+	RDM_BLK_FEAT_STABLE_WRITES = (unsigned int __force)BLK_FEAT_STABLE_WRITES,
+	RDM_REQ_OP_MASK = REQ_OP_MASK,
+	RDM_REQ_FUA = (unsigned int __force)REQ_FUA,
+	RDM_REQ_PREFLUSH = (unsigned int __force)REQ_PREFLUSH,
+	RDM_REQ_SYNC = (unsigned int __force)REQ_SYNC,
 	RDM_BLK_OPEN_READ = (unsigned int __force)BLK_OPEN_READ,
 	RDM_BLK_OPEN_WRITE = (unsigned int __force)BLK_OPEN_WRITE,
 	RDM_GFP_NOWAIT = (unsigned int __force)(GFP_NOWAIT | RDM_GFP_MODEST),
 	RDM_GFP_NOIO = (unsigned int __force)(GFP_NOIO | RDM_GFP_MODEST),
 	RDM_GFP_NOIO_WAIT = (unsigned int __force)GFP_NOIO,
 	RDM_GFP_KERNEL = (unsigned int __force)GFP_KERNEL,
+	RDM_GFP_ZERO = (unsigned int __force)__GFP_ZERO,
 	RDM_GFP_RECLAIMABLE = (unsigned int __force)__GFP_RECLAIMABLE,
 	RDM_GFP_NORETRY_NOWARN = (unsigned int __force)(__GFP_NORETRY | __GFP_NOWARN),
 	RDM_CRYPTO_ALG_ASYNC = CRYPTO_ALG_ASYNC,

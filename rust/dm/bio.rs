@@ -29,6 +29,8 @@ mod batch;
 mod call;
 mod data;
 mod job;
+mod list;
+mod map;
 mod plug;
 
 pub use batch::Batch;
@@ -41,6 +43,12 @@ pub use call::{
 pub use data::{
     Cursor,
     Segment, //
+};
+pub use list::List;
+use map::op_of;
+pub use map::{
+    MapBio,
+    Op, //
 };
 
 use crate::{
@@ -94,114 +102,6 @@ impl From<Result> for BlockStatus {
         match result {
             Ok(()) => Self::OK,
             Err(e) => e.into(),
-        }
-    }
-}
-
-/// A bio that its target has not decided on.
-///
-/// # Invariants
-///
-/// `bio` is valid, and the target may do with it what it likes. It has the per-bio data of a
-/// target of type `T`. No other `MapBio` or [`Owned`] has the name `'a`.
-pub struct MapBio<'a, T: Operations> {
-    bio: NonNull<bindings::bio>,
-    instance: &'a Instance<T>,
-    _call: Call<'a>,
-}
-
-impl<'a, T: Operations> MapBio<'a, T> {
-    /// # Safety
-    ///
-    /// `bio` must be a bio that the core maps to `instance`, and the result be given to one call
-    /// of `map`.
-    #[inline]
-    pub(crate) unsafe fn from_raw(bio: *mut bindings::bio, instance: &'a Instance<T>) -> Self {
-        // INVARIANT: By the requirements of this function.
-        Self {
-            // SAFETY: The core passes valid bios.
-            bio: unsafe { NonNull::new_unchecked(bio) },
-            instance,
-            _call: PhantomData,
-        }
-    }
-
-    #[inline]
-    fn get(&self) -> &bindings::bio {
-        // SAFETY: By the type invariant, the bio is valid and only this target uses it.
-        unsafe { self.bio.as_ref() }
-    }
-
-    /// Returns the first sector (512 bytes) of the mapped device.
-    #[inline]
-    pub fn sector(&self) -> u64 {
-        let iter = &self.get().bi_iter;
-        iter.bi_sector
-    }
-
-    /// Returns the number of sectors.
-    #[inline]
-    pub fn sectors(&self) -> u32 {
-        let iter = &self.get().bi_iter;
-        iter.bi_size >> bindings::SECTOR_SHIFT
-    }
-
-    /// Returns whether the bio carries data to the device.
-    #[inline]
-    pub fn is_write(&self) -> bool {
-        self.get().bi_opf & 1 != 0
-    }
-
-    /// Returns the I/O priority, for I/O on behalf of this bio.
-    #[inline]
-    pub fn priority(&self) -> u16 {
-        self.get().bi_ioprio
-    }
-
-    /// Fails the bio with `EIO`.
-    #[inline]
-    pub fn kill(self) -> Decision<'a> {
-        Decision::new(bindings::DM_MAPIO_KILL)
-    }
-
-    /// Has the core submit the bio to `sector` of `device` and end it with its result.
-    #[inline]
-    pub fn remap(self, device: &Device, sector: u64) -> Decision<'a> {
-        // SAFETY: By the type invariant; the device is open as long as the table lives.
-        unsafe { redirect(self.bio.as_ptr(), device, sector) };
-        Decision::new(bindings::DM_MAPIO_REMAPPED)
-    }
-
-    /// Takes the bio, with a value that stays with it. No allocation.
-    #[inline]
-    pub fn take(self, data: T::PerBio) -> Owned<'a, T> {
-        let bio = self.bio.as_ptr();
-        // SAFETY: By the type invariant, the bio has `per_io_data_size` bytes in front, which
-        // `ctr` set to the size of a header, and which nobody else uses.
-        let header = unsafe {
-            let header: *mut Header<T> =
-                bindings::dm_per_bio_data(bio, mem::size_of::<Header<T>>()).cast();
-            header.write(Header {
-                work: pin_init::zeroed(),
-                bio: self.bio,
-                instance: NonNull::from(self.instance),
-                end_io: (*bio).bi_end_io,
-                iter: (*bio).bi_iter,
-                next: core::ptr::null_mut(),
-                data,
-            });
-            NonNull::new_unchecked(header)
-        };
-        // SAFETY: The bio is ours.
-        unsafe {
-            (*bio).bi_end_io = Some(end_io::<T>);
-            (*bio).bi_private = header.as_ptr().cast();
-        }
-        // INVARIANT: The header was made above, and the bio leads back to it. The name is that of
-        // `self`, which is gone.
-        Owned {
-            header,
-            _call: PhantomData,
         }
     }
 }
@@ -332,6 +232,13 @@ impl<'a, T: Operations> Owned<'a, T> {
         iter.bi_size
     }
 
+    /// Returns what the bio asks for.
+    #[inline]
+    pub fn op(&self) -> Op {
+        // SAFETY: By the type invariant, the bio is valid.
+        unsafe { op_of(self.bio()) }
+    }
+
     /// Returns the I/O priority.
     #[inline]
     pub fn priority(&self) -> u16 {
@@ -370,6 +277,29 @@ impl<'a, T: Operations> Owned<'a, T> {
             bindings::submit_bio_noacct(bio);
         }
         Handed::new()
+    }
+
+    /// Sends a part of the bio, `bytes` from byte `from` on, to `sector` of `device`.
+    /// [`complete`](Operations::complete) gets the whole bio back. As [`submit`](Self::submit)
+    /// otherwise; a part that is not in the bio fails with `EIO`.
+    #[inline]
+    pub fn submit_part(self, device: &Device, sector: u64, from: u32, bytes: u32) -> Handed<'a> {
+        let bio = self.bio();
+        let whole = self.bytes();
+        if bytes == 0 || from.saturating_add(bytes) > whole {
+            return self.end(BlockStatus::IO_ERROR);
+        }
+        // SAFETY: By the type invariant, the bio is valid and ours, and the iterator is how it was
+        // when the bio was taken.
+        unsafe {
+            let mut part = Cursor::new((*bio).bi_io_vec, self.header().iter, false);
+            part.advance(from);
+            let mut iter = part.into_iter();
+            iter.bi_size = bytes;
+            (*bio).bi_iter = iter;
+            (*bio).bi_status = 0;
+        }
+        self.submit(device, sector)
     }
 
     /// Sends the bio to `queue`, where [`work`](Operations::work) gets it. Any context.

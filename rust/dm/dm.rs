@@ -17,6 +17,7 @@ pub mod errno;
 pub mod io;
 pub mod keys;
 pub mod log;
+pub mod memory;
 pub mod mempool;
 pub mod params;
 pub mod reboot;

@@ -51,6 +51,7 @@ pub mod limits;
 pub mod number;
 pub mod registration;
 pub mod status;
+mod task;
 
 pub use self::{
     instance::{
@@ -107,6 +108,9 @@ impl Features {
 
     /// Bios that must not wait for anything are welcome: `map` never does.
     pub const NOWAIT: Self = Self(bindings::DM_TARGET_NOWAIT);
+
+    /// The device has a profile of metadata of its own, not that of the devices below.
+    pub const INTEGRITY: Self = Self(bindings::DM_TARGET_INTEGRITY);
 
     /// Returns both.
     pub const fn and(self, other: Self) -> Self {
@@ -212,6 +216,9 @@ pub trait Operations: Sized + Send + Sync + 'static {
     /// The same of a word of a [message](Self::message).
     const SECRET_MESSAGE_WORD: Option<usize> = None;
 
+    /// The number of [tasks](Operations::task).
+    const TASKS: usize = 0;
+
     /// Makes an instance from the words of a table line.
     ///
     /// # Errors
@@ -245,6 +252,23 @@ pub trait Operations: Sized + Send + Sync + 'static {
 
     /// Does a job that was [queued](MapBio::queue_job).
     fn job(&self, _ti: &Target, _job: Self::Job, _: MaySleep<'_>) {
+        kernel::build_error!(VTABLE_DEFAULT_ERROR)
+    }
+
+    /// Does the task of a number below [`TASKS`](Operations::TASKS), which was
+    /// [started](Target::start_task).
+    fn task(&self, _ti: &Target, _number: usize, _: MaySleep<'_>) {
+        kernel::build_error!(VTABLE_DEFAULT_ERROR)
+    }
+
+    /// The queue on which a task runs. A target with tasks has to have this.
+    fn task_queue(&self, _number: usize) -> &OwnedQueue {
+        kernel::build_error!(VTABLE_DEFAULT_ERROR)
+    }
+
+    /// Is called when the machine is about to stop, if the device is in use, after md and before
+    /// the drivers of the hardware.
+    fn reboot(&self, _ti: &Target, _: MaySleep<'_>) {
         kernel::build_error!(VTABLE_DEFAULT_ERROR)
     }
 
@@ -350,6 +374,17 @@ impl Target {
         unsafe {
             let md = bindings::dm_table_get_md((*self.as_ptr()).table);
             CStr::from_char_ptr(bindings::dm_device_name(md))
+        }
+    }
+
+    /// Returns the name of the mapped device as the kernel knows it, such as `dm-0`.
+    pub fn disk_name(&self) -> &CStr {
+        // SAFETY: The table belongs to a mapped device, whose disk lives as long as it; its name
+        // ends with a NUL byte.
+        unsafe {
+            let md = bindings::dm_table_get_md((*self.as_ptr()).table);
+            let disk = bindings::dm_disk(md);
+            CStr::from_char_ptr((&raw const (*disk).disk_name).cast())
         }
     }
 

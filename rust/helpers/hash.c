@@ -44,6 +44,11 @@ __rust_helper const char *rust_helper_crypto_shash_alg_name(struct crypto_shash 
 	return crypto_shash_alg_name(tfm);
 }
 
+__rust_helper u32 rust_helper_crypto_shash_get_flags(struct crypto_shash *tfm)
+{
+	return crypto_shash_get_flags(tfm);
+}
+
 __rust_helper void rust_helper_sha256_update(struct sha256_ctx *ctx, const u8 *data, size_t len)
 {
 	sha256_update(ctx, data, len);

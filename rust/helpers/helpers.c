@@ -9,6 +9,7 @@
 #define __rust_helper
 
 #include "blkdev.c"
+#include "completion.c"
 #include "device-mapper.c"
 #include "gfp.c"
 #include "hash.c"

@@ -16,3 +16,28 @@ __rust_helper void rust_helper_flush_workqueue(struct workqueue_struct *wq)
 {
 	flush_workqueue(wq);
 }
+
+__rust_helper void rust_helper_rdm_init_delayed_work(struct delayed_work *work, work_func_t func)
+{
+	INIT_DELAYED_WORK(work, func);
+}
+
+/* At once, even if it waits for its time; once more if it is running. */
+__rust_helper void rust_helper_rdm_start_delayed_work(struct workqueue_struct *wq,
+						      struct delayed_work *work)
+{
+	mod_delayed_work(wq, work, 0);
+}
+
+__rust_helper void rust_helper_rdm_queue_delayed_work(struct workqueue_struct *wq,
+						      struct delayed_work *work,
+						      unsigned long delay)
+{
+	if (!delayed_work_pending(work))
+		queue_delayed_work(wq, work, delay);
+}
+
+__rust_helper void rust_helper_rdm_flush_work(struct delayed_work *work)
+{
+	flush_work(&work->work);
+}

@@ -55,6 +55,18 @@ impl<'a> Cursor<'a> {
         self.iter.bi_size
     }
 
+    /// Returns the position as the kernel has it.
+    #[inline]
+    pub(super) fn into_iter(self) -> bindings::bvec_iter {
+        self.iter
+    }
+
+    /// Returns the bytes up to the end of the current piece of memory; `None` at the end.
+    #[inline]
+    pub(super) fn vector_len(&self) -> Option<u32> {
+        Some(self.segment()?.len() as u32)
+    }
+
     /// Returns what lies together in memory from here on; `None` at the end.
     #[inline]
     pub fn segment(&self) -> Option<Segment<'a>> {
@@ -129,6 +141,18 @@ impl<'a> Segment<'a> {
     pub fn first(&self, len: usize) -> Option<Self> {
         // INVARIANT: The front of the segment is as valid as the segment.
         (len <= self.len).then_some(Self { len, ..*self })
+    }
+
+    /// Returns the bytes from `offset` on, or `None` if there are none.
+    #[inline]
+    pub fn skip(&self, offset: usize) -> Option<Self> {
+        let len = self.len.checked_sub(offset).filter(|&len| len > 0)?;
+        // INVARIANT: The end of the segment is as valid as the segment.
+        Some(Self {
+            ptr: self.ptr.wrapping_add(offset),
+            len,
+            ..*self
+        })
     }
 
     /// Returns the bytes, to be hashed.

@@ -54,14 +54,47 @@ impl Hash {
     /// # Errors
     ///
     /// `ENOENT` if there is none of that name, `ENOMEM`, or another error of the crypto API.
-    pub fn new(name: &CStr, _: MaySleep<'_>) -> Result<Self> {
+    pub fn new(name: &CStr, token: MaySleep<'_>) -> Result<Self> {
+        Self::with_mask(name, 0, token)
+    }
+
+    /// Looks up an algorithm as [`new`](Self::new) does, one that allocates nothing when it
+    /// hashes: for writing back memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn for_writes(name: &CStr, token: MaySleep<'_>) -> Result<Self> {
+        Self::with_mask(name, bindings::CRYPTO_ALG_ALLOCATES_MEMORY, token)
+    }
+
+    fn with_mask(name: &CStr, mask: u32, _: MaySleep<'_>) -> Result<Self> {
         alloc::point()?;
         // SAFETY: `name` is a string.
-        let tfm = from_err_ptr(unsafe { bindings::crypto_alloc_shash(name.as_char_ptr(), 0, 0) })?;
+        let tfm = unsafe { bindings::crypto_alloc_shash(name.as_char_ptr(), 0, mask) };
+        let tfm = from_err_ptr(tfm)?;
         // INVARIANT: The transform was made just now and nobody else knows it.
         Ok(Self {
             tfm: NonNull::new(tfm).ok_or(ENOMEM)?,
         })
+    }
+
+    /// Sets the key. It takes `&mut`, since hashes in progress use it. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` or `ENOSYS` if the algorithm does not take this key, or any.
+    pub fn set_key(&mut self, key: &[u8], _: MaySleep<'_>) -> Result {
+        let len = u32::try_from(key.len()).map_err(|_| EINVAL)?;
+        // SAFETY: By the type invariant, `tfm` is valid, and `key` can be read.
+        to_result(unsafe { bindings::crypto_shash_setkey(self.tfm.as_ptr(), key.as_ptr(), len) })
+    }
+
+    /// Returns whether the algorithm needs a key, and has none. Any context.
+    pub fn needs_key(&self) -> bool {
+        // SAFETY: By the type invariant, `tfm` is valid.
+        let flags = unsafe { bindings::crypto_shash_get_flags(self.tfm.as_ptr()) };
+        flags & bindings::CRYPTO_TFM_NEED_KEY != 0
     }
 
     /// Returns the bytes of a digest. Any context.

@@ -8,6 +8,7 @@ use super::{
         Device,
         Users, //
     },
+    task::Head,
     Operations,
     Target,
     Word, //
@@ -30,6 +31,7 @@ use core::{
     },
 };
 use kernel::{
+    error::to_result,
     ffi::c_int,
     prelude::*,
     sync::Arc, //
@@ -40,7 +42,10 @@ use kernel::{
 /// # Invariants
 ///
 /// `ti` is the valid `struct dm_target` whose `private` points to `self`.
+#[repr(C)]
 pub(crate) struct Instance<T: Operations> {
+    // First, so that it is found without knowing the type. Closed before the state is dropped.
+    head: Head,
     ti: NonNull<bindings::dm_target>,
     users: Arc<Users>,
     jobs: AtomicUsize,
@@ -121,6 +126,32 @@ impl<'a> Construction<'a> {
         self.token
     }
 
+    /// Has the core split bios at multiples of `sectors` (512 bytes).
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if that is more than 32 bits can count.
+    pub fn set_max_io_len(&self, sectors: u64) -> Result {
+        // SAFETY: The target is being constructed, so nobody else uses it.
+        to_result(unsafe { bindings::dm_set_target_max_io_len(self.target.as_ptr(), sectors) })
+    }
+
+    /// Has the core send one bio for each flush, even if no device below has a cache.
+    pub fn want_flushes(&self) {
+        // SAFETY: As above.
+        unsafe {
+            let ti = self.target.as_ptr();
+            (*ti).num_flush_bios = 1;
+            (*ti).set_flush_supported(true);
+        }
+    }
+
+    /// Has the core send discards.
+    pub fn want_discards(&self) {
+        // SAFETY: As above.
+        unsafe { (*self.target.as_ptr()).num_discard_bios = 1 };
+    }
+
     fn mode(&self) -> bindings::blk_mode_t {
         // SAFETY: The target is being constructed, so its table is valid.
         unsafe { bindings::dm_table_get_mode((*self.target.as_ptr()).table) }
@@ -157,6 +188,9 @@ impl<T: Operations> Instance<T> {
         } else {
             None
         };
+        // SAFETY: The head becomes part of the instance.
+        let head = unsafe { Head::new::<T>(NonNull::from(&mut *memory).cast()) };
+        let head = head.map_err(no_memory)?;
         alloc::point().map_err(no_memory)?;
         let users = Arc::new(Users::new(), GFP_KERNEL).map_err(|_| no_memory(ENOMEM))?;
         let construction = Construction {
@@ -168,6 +202,7 @@ impl<T: Operations> Instance<T> {
         let ti = NonNull::new(ti).ok_or(TableError::invalid(T::MESSAGES.no_memory))?;
         // INVARIANT: `private` is set to the instance below.
         let instance = memory.write(Self {
+            head,
             ti,
             users,
             jobs: AtomicUsize::new(0),
@@ -187,6 +222,7 @@ impl<T: Operations> Instance<T> {
     pub(super) unsafe fn destroy(ti: *mut bindings::dm_target) {
         // SAFETY: `private` was set by `construct`, and the core has no bio of it in flight.
         let instance = unsafe { KBox::from_raw((*ti).private.cast::<Self>()) };
+        instance.head.close(MaySleep::assert());
         wait_for_none("job", || instance.jobs.load(Ordering::Acquire));
         let users = instance.users.clone();
         drop(instance);
@@ -207,6 +243,11 @@ impl<T: Operations> Instance<T> {
     pub(crate) fn target(&self) -> &Target {
         // SAFETY: By the type invariant, `ti` is valid as long as `self`.
         unsafe { Target::from_raw(self.ti.as_ptr()) }
+    }
+
+    #[inline]
+    pub(super) fn head(&self) -> &Head {
+        &self.head
     }
 
     #[inline]

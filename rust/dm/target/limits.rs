@@ -43,4 +43,29 @@ impl Limits {
         let limits = self.get();
         limits.dma_alignment = limits.logical_block_size.saturating_sub(1);
     }
+
+    /// Discards come in multiples of `bytes`.
+    pub fn set_discard_granularity(&mut self, bytes: u32) {
+        self.get().discard_granularity = bytes;
+    }
+
+    /// Demands that nobody changes the data of a write while it is under way.
+    pub fn need_stable_writes(&mut self) {
+        self.get().features |= bindings::RDM_BLK_FEAT_STABLE_WRITES;
+    }
+
+    /// Offers `tag` bytes of metadata, of no kind the block layer knows, for each block of
+    /// `1 << block_bits` bytes.
+    pub fn set_metadata(&mut self, tag: u8, block_bits: u8) {
+        let limits = self.get();
+        limits.integrity = pin_init::zeroed();
+        limits.integrity.metadata_size = tag;
+        limits.integrity.tag_size = tag;
+        limits.integrity.interval_exp = block_bits;
+    }
+
+    /// Takes bios whose metadata is in up to `count` pieces.
+    pub fn set_max_metadata_segments(&mut self, count: u16) {
+        self.get().max_integrity_segments = count;
+    }
 }

@@ -111,9 +111,9 @@ impl<T: Operations> Registration<T> {
         tt.map = Some(Self::map);
         tt.status = Some(Self::status);
         tt.preresume = T::HAS_PRERESUME.then_some(Self::preresume);
-        tt.resume = T::HAS_RESUME.then_some(Self::resume);
         tt.message = T::HAS_MESSAGE.then_some(Self::message);
-        tt.postsuspend = T::HAS_POSTSUSPEND.then_some(Self::postsuspend);
+        tt.resume = (T::HAS_RESUME || T::HAS_REBOOT).then_some(Self::resume);
+        tt.postsuspend = (T::HAS_POSTSUSPEND || T::HAS_REBOOT).then_some(Self::postsuspend);
         tt.prepare_ioctl = T::HAS_PREPARE_IOCTL.then_some(Self::prepare_ioctl);
         tt.iterate_devices = T::HAS_ITERATE_DEVICES.then_some(Self::iterate_devices);
         tt.io_hints = T::HAS_IO_HINTS.then_some(Self::io_hints);
@@ -236,15 +236,6 @@ impl<T: Operations> Registration<T> {
 
     /// # Safety
     ///
-    /// `ti` must be a target for which `ctr` succeeded.
-    unsafe extern "C" fn resume(ti: *mut bindings::dm_target) {
-        // SAFETY: The core passes a valid target.
-        let instance = unsafe { Instance::<T>::of(ti) };
-        instance.state.resume(instance.target(), MaySleep::assert());
-    }
-
-    /// # Safety
-    ///
     /// `ti` must be a target for which `ctr` succeeded, and `argv` point to `argc` strings.
     unsafe extern "C" fn message(
         ti: *mut bindings::dm_target,
@@ -268,9 +259,28 @@ impl<T: Operations> Registration<T> {
     unsafe extern "C" fn postsuspend(ti: *mut bindings::dm_target) {
         // SAFETY: The core passes a valid target.
         let instance = unsafe { Instance::<T>::of(ti) };
-        instance
-            .state
-            .postsuspend(instance.target(), MaySleep::assert());
+        let token = MaySleep::assert();
+        if T::HAS_REBOOT {
+            instance.head().unregister(token);
+        }
+        if T::HAS_POSTSUSPEND {
+            instance.state.postsuspend(instance.target(), token);
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `ti` must be a target for which `ctr` succeeded.
+    unsafe extern "C" fn resume(ti: *mut bindings::dm_target) {
+        // SAFETY: The core passes a valid target.
+        let instance = unsafe { Instance::<T>::of(ti) };
+        let token = MaySleep::assert();
+        if T::HAS_RESUME {
+            instance.state.resume(instance.target(), token);
+        }
+        if T::HAS_REBOOT {
+            instance.head().register(token);
+        }
     }
 
     /// # Safety
