@@ -53,7 +53,7 @@ check-quick: modules modules-fail ## the tests without fuzzing, and on the Rust 
 check-long: modules modules-fail ## the tests, with the long versions of the stress tests
 	scripts/check --long
 
-bench: modules ## C and Rust side by side: WORKLOAD= IMPL= REPEAT= JSON= COMPARE= PLOT=
+bench: modules ## C and Rust side by side: BENCH= WORKLOAD= IMPL= REPEAT= JSON= COMPARE= PLOT=
 	tools/bench/run --bench $(or $(BENCH),verity) $(if $(WORKLOAD),--workload '$(WORKLOAD)') \
 		$(if $(IMPL),--impl $(IMPL)) $(if $(REPEAT),--repeat $(REPEAT)) $(if $(JSON),--json '$(JSON)') \
 		$(if $(COMPARE),--compare '$(COMPARE)') $(if $(PLOT),--plot '$(PLOT)')

@@ -47,10 +47,11 @@ def ramdisks(*sizes):
     return [f"/dev/ram{i}" for i in range(len(sizes))]
 
 
-def null_device(name, size, latency_ns=0):
+def null_device(name, size, latency_ns=0, mbps=0):
     """A device that counts its requests and is empty at first.
 
-    It ends requests in an interrupt after that time, or else where they are submitted.
+    It ends requests in an interrupt after that time, or else where they are submitted. `mbps`
+    limits how much it does, in 10^6 bytes for each second.
     """
     if not os.path.isdir(NULLB):
         sh("modprobe", "null_blk", "nr_devices=0")
@@ -66,6 +67,7 @@ def null_device(name, size, latency_ns=0):
         "max_sectors": 2560,
         "irqmode": 2 if latency_ns else 0,
         "completion_nsec": latency_ns or 1,
+        "mbps": mbps,
     }
     for key, value in settings.items():
         write(f"{directory}/{key}", value)
@@ -92,6 +94,25 @@ def linear(name, lower):
         sh("dmsetup", "remove", name)
 
 
+@contextlib.contextmanager
+def slow_reads(name, lower, ms):
+    """A device over all of another, that delays each read."""
+    sectors = read(f"{in_sysfs(lower)}/size")
+    table = f"0 {sectors} delay {lower} 0 {ms} {lower} 0 0"
+    sh("modprobe", "dm-delay")
+    sh("dmsetup", "create", name, "--table", table)
+    try:
+        yield f"/dev/mapper/{name}"
+    finally:
+        sh("dmsetup", "remove", name)
+
+
+def counts(device):
+    """Completed requests of a device: reads, writes and flushes."""
+    fields = [int(f) for f in read(f"{in_sysfs(device)}/stat").split()]
+    return fields[0], fields[4], fields[15]
+
+
 def reads(device):
     """Completed read requests and sectors of a device."""
     fields = read(f"{in_sysfs(device)}/stat").split()
@@ -114,11 +135,15 @@ def fill(device, size, offset=0):
 
 
 def fio(shape, device, ios=None):
-    """Mean time of a request in µs, as if one followed the other."""
+    """Mean time of a request in µs, as if one followed the other. With that of its fsync."""
     out = sh("fio", *shape.arguments(device, ios))
     # Notes of fio may precede the object.
     job = json.loads(re.sub(r"\A[^{]*", "", out))["jobs"][0]
-    if job["error"] or job["read"]["total_ios"] != (ios or shape.ios) * shape.jobs:
-        done = job["read"]["total_ios"]
+    result = job["write" if shape.writes else "read"]
+    if job["error"] or result["total_ios"] != (ios or shape.ios) * shape.jobs:
+        done = result["total_ios"]
         sys.exit(f"bench: fio on {device}: error {job['error']}, {done} requests")
-    return job["read"]["lat_ns"]["mean"] / 1000 / (shape.depth * shape.jobs)
+    ns = result["lat_ns"]["mean"]
+    if shape.fsync:
+        ns += job["sync"]["lat_ns"]["mean"]
+    return ns / 1000 / (shape.depth * shape.jobs)

@@ -6,12 +6,11 @@ Each figure is a line "bench: " and a JSON object on standard output.
 """
 
 import argparse
+import importlib
 import json
 import sys
 
-import devices
 import marks
-import repair
 import verity
 import workloads
 
@@ -41,10 +40,7 @@ def main():
         line = {"workload": workload, "impl": impl, "method": method, "value": value, "unit": unit}
         print("bench:", json.dumps(line), flush=True)
 
-    verity.run(selected, report)
-    for w in (w for w in selected if w.kind == "repair"):
-        devices.running(w.name)
-        repair.measure(w, report)
+    importlib.import_module(o.bench).run(selected, report)
 
 
 main()

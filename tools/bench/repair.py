@@ -9,7 +9,7 @@ import time
 
 import devices
 from devices import sh
-from verity import BLOCK, SALT, target
+from verity_device import BLOCK, SALT, target
 
 BLOCKS = 2048
 SIZE = BLOCKS * BLOCK

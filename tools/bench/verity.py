@@ -11,11 +11,11 @@ import time
 
 import devices
 import marks
+import repair
 from devices import MIB, sh
+from verity_device import BLOCK, SALT, target
 from workloads import SHAPES
 
-BLOCK = 4096
-SALT = bytes(32)
 HOT_SIZE = 64 * MIB
 COLD_SIZE = 256 * MIB
 COLD_RANDOM_SIZE = 4096 * MIB
@@ -47,34 +47,6 @@ def zero_tree(device, blocks):
             f.write(level)
         os.fsync(f.fileno())
     return last.hex(), sum(map(len, levels)) // BLOCK
-
-
-@contextlib.contextmanager
-def target(data, tree, size, root, softirq, start=0, options=()):
-    """A verity device. The tree starts at that block of its device."""
-    words = [
-        "0",
-        size // 512,
-        "verity",
-        1,
-        data,
-        tree,
-        BLOCK,
-        BLOCK,
-        size // BLOCK,
-        start,
-        "sha256",
-        root,
-        SALT.hex(),
-    ]
-    options = [*options, *(["try_verify_in_tasklet"] if softirq else [])]
-    if options:
-        words += [len(options), *options]
-    sh("dmsetup", "create", "bench", "--readonly", "--table", " ".join(map(str, words)))
-    try:
-        yield "/dev/mapper/bench"
-    finally:
-        sh("dmsetup", "remove", "bench")
 
 
 def read_through(device, size, step=BLOCK):
@@ -232,7 +204,7 @@ def run(selected, report):
         chosen = [w for w in selected if w.kind == kind]
         if chosen:
             hot(chosen, report, irq=kind == "irq")
-    for kind, measure in (("cold", cold), ("memory", memory)):
+    for kind, measure in (("cold", cold), ("memory", memory), ("repair", repair.measure)):
         for w in (w for w in selected if w.kind == kind):
             devices.running(w.name)
             measure(w, report)

@@ -7,7 +7,7 @@ import fnmatch
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """How fio reads. All shapes are direct I/O of a fixed number of requests."""
+    """How fio reads or writes. All shapes are direct I/O of a fixed number of requests."""
 
     rw: str
     bs: int
@@ -15,6 +15,11 @@ class Shape:
     engine: str = "psync"
     depth: int = 1
     jobs: int = 1
+    fsync: bool = False  # after each request
+
+    @property
+    def writes(self):
+        return "write" in self.rw
 
     def arguments(self, device, ios=None):
         return [
@@ -35,6 +40,7 @@ class Shape:
             "--disk_util=0",
             "--clat_percentiles=0",
             "--output-format=json",
+            *(["--fsync=1"] if self.fsync else []),
         ]
 
 
@@ -45,16 +51,25 @@ SHAPES = {
     "read128k": Shape("read", 131072, 500),
     "cold-read128k": Shape("read", 131072, 2048),
     "cold-randread4k": Shape("randread", 4096, 500),
+    "randread4k": Shape("randread", 4096, 4000),
+    "randwrite4k": Shape("randwrite", 4096, 4000),
+    "write64k": Shape("write", 65536, 512),
+    "fsync4k": Shape("randwrite", 4096, 200, fsync=True),
+    "read512k": Shape("read", 524288, 120),
+    "write512k": Shape("write", 524288, 120),
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
     name: str
-    kind: str  # hot, irq, cold, memory or repair
+    kind: str  # which of the measurements of its bench
     shape: str
-    softirq: bool
+    softirq: bool = False
     repair: tuple = ()  # roots, and whether tree and parity are garbage
+    mode: str = ""  # of integrity
+    buffer_sectors: int = 128  # of integrity
+    options: tuple = ()  # of the table of crypt
 
 
 def _verity():
@@ -77,7 +92,31 @@ def _verity():
         yield Workload(f"verity-crafted-roots{roots}", "repair", "", False, (roots, True))
 
 
-BENCHES = {"verity": tuple(_verity())}
+def _integrity():
+    for mode in "JBD":
+        for shape in ("write64k", "randwrite4k", "randread4k", "fsync4k"):
+            yield Workload(f"integrity-{shape}-{mode}", "fast", shape, mode=mode)
+        for sectors in (1, 8, 128):
+            name = f"integrity-slow-write64k-{mode}-buffer{sectors}"
+            yield Workload(name, "slow", "write64k", mode=mode, buffer_sectors=sectors)
+
+
+def _crypt():
+    tables = {
+        "": (),
+        "-4096": ("sector_size:4096",),
+        "-inline": ("no_read_workqueue", "no_write_workqueue"),
+    }
+    for suffix, options in tables.items():
+        for shape in ("randread4k", "randwrite4k", "read512k", "write512k"):
+            yield Workload(f"crypt-{shape}{suffix}", "fast", shape, options=options)
+
+
+BENCHES = {
+    "verity": tuple(_verity()),
+    "integrity": tuple(_integrity()),
+    "crypt": tuple(_crypt()),
+}
 
 
 def select(bench, pattern=None):
