@@ -32,7 +32,15 @@ const DEFAULT_LOG2_SECTORS_PER_BIT: u8 = 15;
 /// log2 of the bits of a sector.
 const LOG2_SECTOR_BITS: u32 = 12;
 
+/// The bits of a word.
+const WORD_BITS: u64 = 64;
+/// log2 of the bits of a word.
+const LOG2_WORD_BITS: u32 = 6;
+/// The bytes of a word.
+const WORD_BYTES: usize = 8;
+
 const _: () = assert!(BLOCK * 8 == 1 << LOG2_BLOCK_BITS);
+const _: () = assert!(WORD_BITS == 1 << LOG2_WORD_BITS && WORD_BITS == WORD_BYTES as u64 * 8);
 
 /// What the bits are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,86 +140,51 @@ impl Geometry {
     }
 }
 
-/// A byte with some bits of a range.
-struct Part {
-    index: usize,
-    mask: u8,
+/// The words that have some bits, with those of the bits that are in each.
+///
+/// Word `n` is bytes `8 * n` to `8 * n + 7`, little endian.
+pub fn words(bits: &Range<u64>) -> impl Iterator<Item = (usize, u64)> {
+    let Range { start, end } = *bits;
+    let first = start >> LOG2_WORD_BITS;
+    let after = end.div_ceil(WORD_BITS);
+    // All ones from a bit of a word on; zero if it is after the last one.
+    let from = move |bit: u64, word: u64| {
+        let bit = bit.saturating_sub(word.saturating_mul(WORD_BITS));
+        u64::MAX.checked_shl(bit.min(WORD_BITS) as u32).unwrap_or(0)
+    };
+    let words = if start < end { first..after } else { 0..0 };
+    words.map(move |word| {
+        let mask = from(start, word) & !from(end, word);
+        (usize::try_from(word).unwrap_or(usize::MAX), mask)
+    })
 }
 
-/// The bytes of a range of bits that are only partly in it, and the whole ones between.
-struct Parts {
-    first: Option<Part>,
-    whole: Range<usize>,
-    last: Option<Part>,
-}
-
-impl Parts {
-    fn of(bits: &Range<u64>) -> Self {
-        let byte = |bit: u64| usize::try_from(bit >> 3).unwrap_or(usize::MAX);
-        let below = |bit: u64| !u8::MAX.wrapping_shl((bit & 7) as u32);
-        let (start, end) = (byte(bits.start), byte(bits.end));
-        let (before, until) = (below(bits.start), below(bits.end));
-        let part = |index, mask| (mask != 0).then_some(Part { index, mask });
-
-        if bits.is_empty() {
-            Self {
-                first: None,
-                whole: 0..0,
-                last: None,
-            }
-        } else if start == end {
-            Self {
-                first: part(start, until & !before),
-                whole: start..start,
-                last: None,
-            }
-        } else {
-            let whole = match before {
-                0 => start,
-                _ => start.saturating_add(1),
-            };
-            Self {
-                first: part(start, !before).filter(|_| before != 0),
-                whole: whole..end,
-                last: part(end, until),
-            }
-        }
-    }
-
-    fn ends(&self) -> impl Iterator<Item = &Part> {
-        self.first.iter().chain(&self.last)
-    }
+fn word_range(word: usize) -> Range<usize> {
+    let start = word.saturating_mul(WORD_BYTES);
+    start..start.saturating_add(WORD_BYTES)
 }
 
 /// Sets some bits, or clears them. Bits that `bitmap` does not have are left out.
 pub fn fill(bitmap: &mut [u8], bits: &Range<u64>, on: bool) {
-    let parts = Parts::of(bits);
-    for part in parts.ends() {
-        if let Some(byte) = bitmap.get_mut(part.index) {
+    for (word, mask) in words(bits) {
+        let bytes = bitmap.get_mut(word_range(word)).unwrap_or_default();
+        for (byte, mask) in bytes.iter_mut().zip(mask.to_le_bytes()) {
             *byte = match on {
-                true => *byte | part.mask,
-                false => *byte & !part.mask,
+                true => *byte | mask,
+                false => *byte & !mask,
             };
         }
-    }
-    let end = parts.whole.end.min(bitmap.len());
-    if let Some(whole) = bitmap.get_mut(parts.whole.start..end) {
-        whole.fill(if on { u8::MAX } else { 0 });
     }
 }
 
 /// Whether all of some bits are set, or all are clear. Bits that `bitmap` does not have are
 /// neither.
 pub fn all(bitmap: &[u8], bits: &Range<u64>, on: bool) -> bool {
-    let parts = Parts::of(bits);
-    let flip = if on { u8::MAX } else { 0 };
-    let right = |byte: u8, mask: u8| (byte ^ flip) & mask == 0;
-    let ends = parts.ends().all(|part| {
-        bitmap
-            .get(part.index)
-            .is_some_and(|&byte| right(byte, part.mask))
-    });
-    ends && bitmap
-        .get(parts.whole)
-        .is_some_and(|whole| whole.iter().all(|&byte| right(byte, u8::MAX)))
+    words(bits).all(|(word, mask)| {
+        let bytes = bitmap.get(word_range(word)).and_then(|b| b.first_chunk());
+        bytes.is_some_and(|&bytes| {
+            let word = u64::from_le_bytes(bytes);
+            mask & if on { !word } else { word } == 0
+        })
+    })
 }

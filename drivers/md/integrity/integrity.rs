@@ -8,6 +8,8 @@
 #[allow(dead_code, unreachable_pub)]
 mod bitmap;
 #[allow(dead_code, unreachable_pub)]
+mod commit;
+#[allow(dead_code, unreachable_pub)]
 mod format;
 #[allow(dead_code, unreachable_pub)]
 mod journal;
@@ -15,6 +17,8 @@ mod journal;
 mod layout;
 #[allow(dead_code, unreachable_pub)]
 mod options;
+#[allow(dead_code, unreachable_pub)]
+mod replay;
 #[allow(dead_code, unreachable_pub)]
 mod shape;
 #[allow(dead_code, unreachable_pub)]

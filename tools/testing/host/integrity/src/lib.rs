@@ -9,6 +9,8 @@ extern crate std;
 
 #[path = "../../../../../drivers/md/integrity/bitmap.rs"]
 pub mod bitmap;
+#[path = "../../../../../drivers/md/integrity/commit.rs"]
+pub mod commit;
 #[path = "../../../../../drivers/md/integrity/format.rs"]
 pub mod format;
 #[path = "../../../../../drivers/md/integrity/journal.rs"]
@@ -17,6 +19,8 @@ pub mod journal;
 pub mod layout;
 #[path = "../../../../../drivers/md/integrity/options.rs"]
 pub mod options;
+#[path = "../../../../../drivers/md/integrity/replay.rs"]
+pub mod replay;
 #[path = "../../../../../drivers/md/integrity/shape.rs"]
 pub mod shape;
 #[path = "../../../../../drivers/md/integrity/status.rs"]
