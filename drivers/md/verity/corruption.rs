@@ -74,9 +74,7 @@ impl Verity {
         corruption: Corruption,
         token: MaySleep<'_>,
     ) -> Result {
-        if let Some(number) = self.corruptions.note() {
-            self.report(ti, corruption, number, token);
-        }
+        self.note_corruption(ti, corruption, token);
         match self.options.corruption {
             CorruptionMode::Ignore => return Ok(()),
             CorruptionMode::Eio => (),
@@ -84,6 +82,13 @@ impl Verity {
             CorruptionMode::Panic => reboot::panic(c"dm-verity device corrupted"),
         }
         Err(EIO)
+    }
+
+    /// Reports a bad block, and that is all.
+    pub(crate) fn note_corruption(&self, ti: &Target, corruption: Corruption, token: MaySleep<'_>) {
+        if let Some(number) = self.corruptions.note() {
+            self.report(ti, corruption, number, token);
+        }
     }
 
     fn report(&self, ti: &Target, corruption: Corruption, number: u32, token: MaySleep<'_>) {

@@ -9,8 +9,9 @@
 //!
 //! The digests of the other blocks come from a hash tree that may be damaged as well. They are
 //! asked for through [`Digests`], which cannot lead to another repair: a crafted device would have
-//! the repairs nest. Nor is a damaged hash block reported there: nobody wanted it, and when
-//! somebody does, it may turn out to be repairable.
+//! the repairs nest. A damaged hash block that is met there is reported, but neither fails a read
+//! nor stops the machine: nobody wanted it, and when somebody does, it may turn out to be
+//! repairable.
 //!
 //! Nothing is allocated during a repair. The memory that it needs is made ahead, for some repairs
 //! at a time, and others wait.

@@ -39,6 +39,9 @@ use dm::{
 };
 use kernel::prelude::*;
 
+/// The event of a bad hash block, in audit records.
+const VERIFY_METADATA: &CStr = c"verify-metadata";
+
 /// Hash blocks are read if they are not cached; bad ones are repaired or reported.
 struct Reading<'a, 'call> {
     verity: &'a Verity,
@@ -49,18 +52,29 @@ struct Reading<'a, 'call> {
 }
 
 impl<'a> Reading<'a, '_> {
-    fn repair(&self, room: Room<'a>, target: Corruption, wanted: &Digest) -> Result<Repaired<'a>> {
+    fn repair(
+        &mut self,
+        room: Room<'a>,
+        target: Corruption,
+        wanted: &Digest,
+    ) -> Result<Repaired<'a>> {
         let looking = Looking {
             verity: self.verity,
+            ti: self.ti,
+            bio: self.bio,
             token: self.token,
-            priority: self.bio.priority(),
+            target,
+            reported: None,
         };
         let mut digests = Walk::new(self.verity, looking);
-        room.repair(target, wanted, &mut digests, looking.priority, self.token)
+        let priority = self.bio.priority();
+        let result = room.repair(target, wanted, &mut digests, priority, self.token);
+        self.had_mismatch |= digests.access.reported.is_some();
+        result
     }
 
     /// Tries to repair a data block.
-    fn repair_data(&self, block: u64, wanted: &Digest) -> Option<Repaired<'a>> {
+    fn repair_data(&mut self, block: u64, wanted: &Digest) -> Option<Repaired<'a>> {
         let target = Corruption {
             kind: BlockKind::Data,
             block,
@@ -70,7 +84,7 @@ impl<'a> Reading<'a, '_> {
     }
 
     /// Tries to repair a hash block, and to put it into the cache.
-    fn repair_hash(&self, bad: &BadHash<'_>) -> Option<Buffer<'a, HashBlock>> {
+    fn repair_hash(&mut self, bad: &BadHash<'_>) -> Option<Buffer<'a, HashBlock>> {
         let target = Corruption {
             kind: BlockKind::Metadata,
             block: bad.block,
@@ -132,32 +146,61 @@ impl<'a> Access<'a> for Reading<'a, '_> {
         if let Some(repaired) = self.repair_hash(bad) {
             return Ok(repaired);
         }
-        self.corrupted(
-            BlockKind::Metadata,
-            bad.block,
-            bad.number,
-            c"verify-metadata",
-        )?;
+        self.corrupted(BlockKind::Metadata, bad.block, bad.number, VERIFY_METADATA)?;
         self.get(bad.block)
     }
 }
 
-/// Hash blocks are read if they are not cached, and that is all: on behalf of a repair.
-#[derive(Clone, Copy)]
-struct Looking<'a> {
+/// Hash blocks are read if they are not cached, and reported if they are bad: on behalf of a
+/// repair.
+struct Looking<'a, 'call> {
     verity: &'a Verity,
+    ti: &'a Target,
+    bio: &'a Owned<'call, Verity>,
     token: MaySleep<'a>,
-    priority: u16,
+    /// The block that is being repaired.
+    target: Corruption,
+    /// The block that was reported last. Many data blocks may be under it.
+    reported: Option<u64>,
 }
 
-impl<'a> Access<'a> for Looking<'a> {
-    fn get(&self, block: u64) -> Result<Buffer<'a, HashBlock>, Stop> {
-        let hashes = self.verity.hashes.sleepable(self.token);
-        Ok(hashes.read(block, self.priority)?)
+impl Looking<'_, '_> {
+    /// Reports a bad hash block, unless it is the one that is being repaired. Nothing else is done
+    /// about it: nobody wanted it, and it may be repairable when somebody does.
+    fn report(&mut self, bad: &BadHash<'_>) {
+        let corruption = Corruption {
+            kind: BlockKind::Metadata,
+            block: bad.block,
+        };
+        if corruption == self.target || self.reported == Some(bad.block) {
+            return;
+        }
+        self.reported = Some(bad.block);
+        self.verity.note_corruption(self.ti, corruption, self.token);
+        self.bio
+            .audit(c"verity", VERIFY_METADATA, bad.number, false, self.token);
     }
 }
 
-impl<'a> Digests for Walk<'a, Looking<'a>> {
+impl<'a> Access<'a> for Looking<'a, '_> {
+    fn get(&self, block: u64) -> Result<Buffer<'a, HashBlock>, Stop> {
+        let hashes = self.verity.hashes.sleepable(self.token);
+        Ok(hashes.read(block, self.bio.priority())?)
+    }
+
+    #[cold]
+    fn mismatch(
+        &mut self,
+        bad: &BadHash<'_>,
+        buffer: Buffer<'a, HashBlock>,
+    ) -> Result<Buffer<'a, HashBlock>, Stop> {
+        drop(buffer);
+        self.report(bad);
+        Err(Stop::Mismatch)
+    }
+}
+
+impl<'a> Digests for Walk<'a, Looking<'a, '_>> {
     fn find(&mut self, block: u64, wanted: &mut Digest) -> bool {
         let found = Walk::find(self, block, wanted).is_ok();
         // The repair goes on to read other blocks.
