@@ -68,6 +68,50 @@ events_start() {
     done
     fail "udevadm monitor did not start"
 }
+# Starts a program of lib that says "ready" when it is, with its output in $DIR/NAME.
+# Its process is $HELPER.
+helper_start() { # name [argument...]
+    python3 "$KSFT_LIB/$1.py" "${@:2}" >"$DIR/$1" 2>&1 &
+    HELPER=$!
+    for _ in {1..200}; do
+        ! grep -qx ready "$DIR/$1" || return 0
+        kill -0 "$HELPER" || break
+        sleep 0.1
+    done
+    fail "$1.py did not start: $(cat "$DIR/$1")"
+}
+helper_stop() {
+    kill "$HELPER"
+    wait "$HELPER" || :
+}
+# An audit record with that in it, which may take its time.
+audited() { # extended regular expression
+    for _ in {1..50}; do
+        ! grep -qE -- "$1" "$DIR/audit" || return 0
+        sleep 0.1
+    done
+    sed 's/^/# audit: /' "$DIR/audit"
+    fail "no audit record: $1"
+}
+# Has the kernel measure tables. The policy can be set once for a boot.
+ima_start() {
+    local policy=/sys/kernel/security/integrity/ima/policy
+    [ ! -e $policy ] || echo "measure func=CRITICAL_DATA label=device-mapper" >$policy
+}
+# What was measured when the last table of a device was loaded.
+ima_table() { # name
+    python3 - "name=ksft-$1," <<-'PY'
+	import sys
+	found = None
+	with open("/sys/kernel/security/integrity/ima/ascii_runtime_measurements") as f:
+	    for line in f:
+	        _, _, _, _, event, *data = line.split()
+	        text = bytes.fromhex(data[0]).decode() if event == "dm_table_load" and data else ""
+	        if sys.argv[1] in text:
+	            found = text
+	print(found)
+	PY
+}
 drop_caches() { sync; echo 3 >/proc/sys/vm/drop_caches; }
 
 # What the tests have made, from sysfs: no process is started to find nothing.

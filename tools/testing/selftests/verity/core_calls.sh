@@ -69,17 +69,21 @@ test_smaller_than_a_block() {
     fails "Invalid argument" read_direct "$(dev v)" 1 2048
     equal "$(dm_status v)" "0 4096 $T V -"
 }
-# A linear below 4096-byte blocks at an odd sector brings unaligned bios.
+# A mapping made while the device below had smaller blocks keeps sending those. (What ends beyond
+# the data, "io out of range", cannot come: tables that are longer than the data are refused.)
 test_unaligned() {
+    local at
     attach
-    vopen v
-    log_mark
-    if dmsetup create ksft-top --readonly --table "0 8 linear $(dev v) 1" 2>/dev/null; then
-        fails "Input/output error" read_direct "$(dev top)" 0
+    dm_create v "0 4096 linear $L0 0" --readonly
+    dm_create top "0 4096 linear $(dev v) 0" --readonly
+    dm_swap v "$(vtable)" --readonly
+    for at in 1 7 8; do
+        log_mark
+        fails "Input/output error" read_direct "$(dev top)" $at 512
         logged "device-mapper: verity: unaligned io"
-    else
-        log_has "not aligned"
-    fi
+    done
+    read_direct "$(dev top)" 1 4096
+    equal "$(dm_status v)" "0 4096 $T V -"
 }
 test_discard() {
     attach

@@ -14,7 +14,8 @@ measured() { # name words behind the salt
     version=$(dmsetup targets | awk -v t="$T" '$1 == t { print substr($2, 2) }')
     equal "${text#*,num_targets=1;}" "target_index=0,target_begin=0,target_len=4096,$(
     )target_name=$T,target_version=$version,hash_failed=V,verity_version=1,$(
-    )data_device_name=$(majmin "$L0"),hash_device_name=$(majmin "$L1"),verity_algorithm=sha256,root_digest=$ROOT,$2;"
+    )data_device_name=$(majmin "$L0"),hash_device_name=$(majmin "$L1"),$(
+    )verity_algorithm=sha256,root_digest=$ROOT,$2;"
 }
 
 test_plain() {

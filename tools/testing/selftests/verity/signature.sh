@@ -3,10 +3,11 @@
 #
 # Signed root digests: the key that holds the signature, whose signatures are trusted,
 # the module's own keyring, and what is shown.
-# Rows: V-37 V-38 V-39 V-40 V-43 V-44 V-68 V-69
+# Rows: V-37 V-38 V-39 V-40 V-43 V-44 V-60 V-68 V-69
 # Time: 180
 
 . "$(dirname "$0")/../lib/verity.sh"
+. "$(dirname "$0")/../lib/lsm.sh"
 SIG="DM Verity Sig Verification"
 
 setup() {
@@ -126,6 +127,25 @@ test_own_keyring() {
     # Unsigned tables are accepted all the same.
     vopen v
     dm_remove v
+    reload
+}
+# Who decides what may run gets to see the signature; the measurement names its key.
+test_who_is_told() {
+    session
+    reload keyring_unsealed=1
+    keyctl padd asymmetric "" "$(keyring)" <"$DIR/own.der" >/dev/null
+    keyctl restrict_keyring "$(keyring)"
+    sign own "$ROOT"
+    key sig
+    ima_start
+    lsm_watch
+    vopen signed root_hash_sig_key_desc ksft-sig
+    equal "$(lsm_told | tail -n 1)" "signature $(stat -c %s "$DIR/sig")$(
+        ) $(od -An -tx1 -N 16 "$DIR/sig" | tr -d ' ')"
+    local text
+    text=$(ima_table signed)
+    equal "${text#*,check_at_most_once=}" "n,root_hash_sig_key_desc=ksft-sig;"
+    dm_remove signed
     reload
 }
 test_unmodified_veritysetup() {

@@ -3,7 +3,10 @@
 #
 # Each positional argument of the table: what is refused, with which text and
 # errno, and that nothing stays behind.
-# Rows: V-02 V-03 V-05 V-08 V-09 V-10 V-11 V-12 V-13 V-14 V-15 V-16 V-18 X-04
+# Not here, since no table of a stock kernel comes to it: "Digest size too big" and "Too many tree
+# levels". They need digests of more than 256 and of more than 128 bytes, the longest has 64. See
+# the tests on the host.
+# Rows: V-02 V-03 V-05 V-08 V-09 V-10 V-11 V-12 V-13 V-15 V-16 V-18 X-04
 
 . "$(dirname "$0")/../lib/verity.sh"
 setup() { small_image; }
@@ -77,11 +80,6 @@ test_algorithm() {
     attach
     refused "Cannot initialize hash function" ENOENT "$(alg=sha257 vtable)"
     refused "Cannot initialize hash function" ENOENT "$(alg=cbc vtable)"
-}
-test_digest_too_big() {
-    attach
-    # 512 bytes hold two digests of up to 256 bytes: no digest is that long.
-    refused "Invalid hash device block size" EINVAL "$(alg=sha512 hbs=64 vtable)"
 }
 test_root_digest() {
     attach
