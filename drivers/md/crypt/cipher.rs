@@ -113,7 +113,12 @@ impl<'a> Spec<'a> {
         let (name, iv) = split_last(word, b'-');
         Self {
             form: Form::Api(name),
-            keys: if iv == Some(LMK) { LMK_KEYS } else { 1 },
+            // There is no authenticated cipher with more, see `api_name`.
+            keys: if iv == Some(LMK) && !aead {
+                LMK_KEYS
+            } else {
+                1
+            },
             iv,
             iv_options,
             aead,
