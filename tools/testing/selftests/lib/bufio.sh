@@ -9,10 +9,12 @@
 # Its module is not loaded with the others. It goes again, so that other tests can
 # unload what it needs. Instead of ksft_main.
 bufio_main() { # test...
-    local status=0
+    local status
     [ -e /sys/module/test_bufio ] || insmod "$RDM_DIR/test_bufio.ko" ||
         NO_TARGET="the module test_bufio cannot be loaded"
-    (ksft_main "$@") || status=$?
+    # Not as a part of a condition, which would turn -e off in all of it.
+    (ksft_main "$@")
+    status=$?
     [ ! -e /sys/module/test_bufio ] || rmmod test_bufio || status=1
     return $status
 }
