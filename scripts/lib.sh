@@ -18,6 +18,13 @@ export RDM_TOP RDM_CACHE RDM_SUITE RDM_SERIES RDM_ROOT RDM_KDIR
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 die() { printf 'rdm: error: %s\n' "$*" >&2; exit 1; }
 
+# Whether a module of that build registers the target, which it does under this name as well.
+has_target() { # modules target
+    local dir=$1
+    case $dir in /rdm/*) dir=$RDM_TOP${dir#/rdm} ;; esac
+    grep -qsa "r$2" "$dir/rdm_$2.ko"
+}
+
 # What went wrong more often than not, to be named in the last line.
 KNOWN_CAUSES="Temporary failure resolving '[^']*'|Could not connect to [^ ]*|Unable to connect[^.]*"
 KNOWN_CAUSES+="|Connection (timed out|failed|refused)|No space left on device|404 +Not Found"

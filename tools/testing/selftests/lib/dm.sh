@@ -163,7 +163,9 @@ ksft_cleanup() {
     for name in /sys/kernel/config/nullb/ksft-*; do
         [ ! -d "$name" ] || rmdir "$name" || return 1
     done
-    [ -e /sys/module/$VERITY_MODULE ] || return 0
-    read -r i </sys/module/$VERITY_MODULE/refcnt
-    [ "$i" = 0 ] || { echo "# left behind: $i references to $VERITY_MODULE"; return 1; }
+    for name in "$VERITY_MODULE" ${KSFT_MODULES:-}; do
+        [ -e "/sys/module/$name" ] || continue
+        read -r i <"/sys/module/$name/refcnt"
+        [ "$i" = 0 ] || { echo "# left behind: $i references to $name"; return 1; }
+    done
 }
