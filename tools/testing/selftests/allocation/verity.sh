@@ -9,6 +9,9 @@
 # Lane: fail
 # Time: 300
 
+# The analysis of values takes minutes here.
+# shellcheck extended-analysis=false
+
 . "$(dirname "$0")/../lib/fec.sh"
 
 AFTER=/sys/module/rdm/parameters/fail_after
@@ -21,13 +24,13 @@ image() { # option...
 }
 image_sha256() { image --hash-block-size=512 --hash=sha256 --salt=00112233; }
 
-need_fail() { [ -e $AFTER ] || skip "the modules were not built with RDM_FAIL"; }
+need_fail() { [ -e "$AFTER" ] || skip "the modules were not built with RDM_FAIL"; }
 
 # Whether the allocation that was to fail was reached.
 reached() {
     local left
-    read -r left <$AFTER
-    echo 0 >$AFTER
+    read -r left <"$AFTER"
+    echo 0 >"$AFTER"
     [ "$left" = 0 ]
 }
 users() { cat "/sys/module/$VERITY_MODULE/refcnt"; }
@@ -42,7 +45,7 @@ constructor() { # least number of allocations, option...
     while :; do
         n=$((n + 1))
         log_mark
-        echo $n >$AFTER
+        echo "$n" >"$AFTER"
         if out=$(dmsetup create ksft-v --readonly --table "$(vtable "$@")" 2>&1); then
             reached || { equal "$(sum "$(dev v)")" "$sum" "content after $n"; dm_remove v; break; }
             equal "$(sum "$(dev v)")" "$sum" "content although allocation $n failed"
@@ -56,10 +59,10 @@ failed to allocate).* \(-ENOMEM\)" ||
             [ ! -e "$(dev v)" ] || fail "allocation $n: a device is left"
         fi
         equal "$(users)" 0 "references after $n"
-        [ $n -lt 500 ] || fail "no end"
+        [ "$n" -lt 500 ] || fail "no end"
     done
     say "$n allocations"
-    [ $n -ge "$least" ] || fail "only $n allocations were seen"
+    [ "$n" -ge "$least" ] || fail "only $n allocations were seen"
     # Nothing holds the devices below.
     losetup -d "$L0" "$L1"
 }
@@ -107,16 +110,16 @@ test_repair() {
         n=$((n + 1))
         dmsetup suspend ksft-v
         dmsetup resume ksft-v
-        echo $n >$AFTER
+        echo "$n" >"$AFTER"
         read_direct "$(dev v)" 7
         read_direct "$(dev v)" 200
         reached || break
-        [ $n -lt 3000 ] || fail "no end"
+        [ "$n" -lt 3000 ] || fail "no end"
         # There are hundreds for the blocks that are read, all of one kind.
-        [ $n -lt 40 ] || n=$((n + 96))
+        [ "$n" -lt 40 ] || n=$((n + 96))
     done
     say "$n allocations"
-    [ $n -gt 40 ] || fail "only $n allocations were seen"
+    [ "$n" -gt 40 ] || fail "only $n allocations were seen"
     [[ $(dm_status v) == *" V "* ]]
 }
 
@@ -131,14 +134,14 @@ reading() { # option...
         n=$((n + 1))
         dmsetup suspend ksft-v
         dmsetup resume ksft-v
-        echo $n >$AFTER
+        echo "$n" >"$AFTER"
         equal "$(dd if="$(dev v)" bs=64K iflag=direct status=none | sha256sum | cut -c1-64)" \
             "$sum" "content with allocation $n failing"
         reached || break
-        [ $n -lt 2000 ] || fail "no end"
+        [ "$n" -lt 2000 ] || fail "no end"
     done
     say "$n allocations"
-    [ $n -gt 5 ] || fail "only $n allocations were seen"
+    [ "$n" -gt 5 ] || fail "only $n allocations were seen"
     equal "$(dm_status v)" "0 512 $T V -"
 }
 test_reading() { need_fail; reading; }
@@ -152,7 +155,7 @@ test_suspend_and_resume() {
     vopen v
     local n
     for n in 1 2 3 4 5; do
-        echo $n >$AFTER
+        echo "$n" >"$AFTER"
         dmsetup suspend ksft-v
         dmsetup resume ksft-v
         reached || :
@@ -165,19 +168,19 @@ test_loading() {
     need_fail
     local dir n=0
     dir=/rdm/build-fail
-    [ -e $dir/rdm.ko ] || skip "no modules in $dir"
+    [ -e "$dir"/rdm.ko ] || skip "no modules in $dir"
     rmmod "$VERITY_MODULE" rdm
     while :; do
         n=$((n + 1))
-        if insmod $dir/rdm.ko fail_after=$n 2>/dev/null; then
-            insmod $dir/rdm_verity.ko 2>/dev/null || :
+        if insmod "$dir"/rdm.ko fail_after="$n" 2>/dev/null; then
+            insmod "$dir"/rdm_verity.ko 2>/dev/null || :
             [ ! -e "/sys/module/$VERITY_MODULE" ] || rmmod "$VERITY_MODULE"
             if reached; then rmmod rdm; else break; fi
         fi
-        [ $n -lt 100 ] || fail "no end"
+        [ "$n" -lt 100 ] || fail "no end"
     done
     say "$n allocations"
-    insmod $dir/rdm_verity.ko
+    insmod "$dir"/rdm_verity.ko
     image_sha256
     attach
     vopen v
