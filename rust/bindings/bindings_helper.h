@@ -7,6 +7,7 @@
 #include <linux/audit.h>
 #include <linux/bio.h>
 #include <linux/blkdev.h>
+#include <linux/crc32.h>
 #include <linux/device-mapper.h>
 #include <linux/dm-io.h>
 #include <linux/hex.h>
@@ -15,7 +16,9 @@
 #include <linux/reboot.h>
 #include <linux/rslib.h>
 #include <linux/security.h>
+#include <crypto/aes.h>
 #include <crypto/hash.h>
+#include <crypto/md5.h>
 #include <crypto/sha2.h>
 #include <crypto/skcipher.h>
 
@@ -36,6 +39,7 @@ enum {
 	RDM_AUDIT_DM_EVENT = AUDIT_DM_EVENT,
 	RDM_BLK_STS_IOERR = (unsigned int __force)BLK_STS_IOERR,
 	RDM_BLK_STS_AGAIN = (unsigned int __force)BLK_STS_AGAIN,
+	RDM_REQ_ATOMIC = (unsigned int __force)REQ_ATOMIC,
 	RDM_REQ_RAHEAD = (unsigned int __force)REQ_RAHEAD,
 	RDM_BLK_FEAT_STABLE_WRITES = (unsigned int __force)BLK_FEAT_STABLE_WRITES,
 	RDM_REQ_OP_MASK = REQ_OP_MASK,
@@ -49,6 +53,8 @@ enum {
 	RDM_GFP_NOIO_WAIT = (unsigned int __force)GFP_NOIO,
 	RDM_GFP_KERNEL = (unsigned int __force)GFP_KERNEL,
 	RDM_GFP_ZERO = (unsigned int __force)__GFP_ZERO,
+	RDM_GFP_COMP = (unsigned int __force)__GFP_COMP,
+	RDM_GFP_NORETRY = (unsigned int __force)__GFP_NORETRY,
 	RDM_GFP_RECLAIMABLE = (unsigned int __force)__GFP_RECLAIMABLE,
 	RDM_GFP_NORETRY_NOWARN = (unsigned int __force)(__GFP_NORETRY | __GFP_NOWARN),
 	RDM_CRYPTO_ALG_ASYNC = CRYPTO_ALG_ASYNC,
@@ -57,8 +63,10 @@ enum {
 	RDM_CRYPTO_MAX_ALG_NAME = CRYPTO_MAX_ALG_NAME,
 	RDM_HASH_MAX_DIGESTSIZE = HASH_MAX_DIGESTSIZE,
 	RDM_HASH_MAX_DESCSIZE = HASH_MAX_DESCSIZE,
+	RDM_WQ_CPU_INTENSIVE = WQ_CPU_INTENSIVE,
 	RDM_WQ_MEM_RECLAIM = WQ_MEM_RECLAIM,
 	RDM_WQ_HIGHPRI = WQ_HIGHPRI,
 	RDM_WQ_PERCPU = WQ_PERCPU,
+	RDM_WQ_SYSFS = WQ_SYSFS,
 	RDM_WQ_UNBOUND = WQ_UNBOUND,
 };

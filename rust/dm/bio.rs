@@ -27,11 +27,13 @@
 
 mod batch;
 mod call;
+mod copy;
 mod data;
 mod job;
 mod list;
 mod map;
 mod plug;
+mod sort;
 
 pub use batch::Batch;
 pub(crate) use batch::Batches;
@@ -39,6 +41,11 @@ use call::Call;
 pub use call::{
     Decision,
     Handed, //
+};
+pub(crate) use copy::Copies;
+pub use copy::{
+    Budget,
+    Lack, //
 };
 pub use data::{
     Cursor,
@@ -49,6 +56,11 @@ use map::op_of;
 pub use map::{
     MapBio,
     Op, //
+};
+pub use plug::plugged;
+pub use sort::{
+    Sorted,
+    Sorter, //
 };
 
 use crate::{
@@ -115,6 +127,7 @@ struct Header<T: Operations> {
     end_io: bindings::bio_end_io_t,
     iter: bindings::bvec_iter,
     next: *mut Header<T>,
+    copy: Option<NonNull<bindings::bio>>,
     data: T::PerBio,
 }
 
@@ -239,6 +252,21 @@ impl<'a, T: Operations> Owned<'a, T> {
         unsafe { op_of(self.bio()) }
     }
 
+    /// Returns the first sector (512 bytes) of the mapped device, as it was when the bio was
+    /// taken.
+    #[inline]
+    pub fn sector(&self) -> u64 {
+        let iter = &self.header().iter;
+        iter.bi_sector
+    }
+
+    /// Returns whether the bio carries data to the device.
+    #[inline]
+    pub fn is_write(&self) -> bool {
+        // SAFETY: By the type invariant, the bio is valid.
+        unsafe { (*self.bio()).bi_opf & 1 != 0 }
+    }
+
     /// Returns the I/O priority.
     #[inline]
     pub fn priority(&self) -> u16 {
@@ -270,11 +298,18 @@ impl<'a, T: Operations> Owned<'a, T> {
     #[inline]
     pub fn submit(self, device: &Device, sector: u64) -> Handed<'a> {
         let bio = self.bio();
+        // SAFETY: By the type invariant, the instance lives as long as the bio.
+        let accounts = unsafe { self.header().instance.as_ref() }.accounts();
         self.into_header();
         // SAFETY: By the type invariant the bio was ours. Its completion makes a new `Owned`.
         unsafe {
-            redirect(bio, device, sector);
-            bindings::submit_bio_noacct(bio);
+            match accounts {
+                true => copy::submit_accounted(bio, device, sector),
+                false => {
+                    redirect(bio, device, sector);
+                    bindings::submit_bio_noacct(bio);
+                }
+            }
         }
         Handed::new()
     }
@@ -325,6 +360,7 @@ impl<'a, T: Operations> Owned<'a, T> {
             let bio = (*header).bio.as_ptr();
             (*bio).bi_end_io = (*header).end_io;
             (*bio).bi_status = status.0;
+            copy::drop_copy(header);
             (&raw mut (*header).data).drop_in_place();
             bindings::bio_endio(bio);
         }

@@ -61,3 +61,13 @@ pub fn need_resched() -> bool {
     // SAFETY: The helper has no requirements.
     unsafe { bindings::rdm_need_resched() }
 }
+
+/// Lets others have this CPU if they wait for it. Does nothing where that is not possible. Process
+/// context or softirq.
+#[inline]
+pub fn relax() {
+    if Kind::current() == Kind::Thread || Kind::current() == Kind::Task {
+        // SAFETY: The helper has no requirements; it does nothing where preemption is off.
+        unsafe { bindings::rdm_cond_resched() }
+    }
+}

@@ -2,6 +2,9 @@
 
 //! Hashes and ciphers of the kernel.
 
+pub mod aes;
+pub mod crc32;
+pub mod md5;
 pub mod sha256;
 pub mod shash;
 pub mod skcipher;

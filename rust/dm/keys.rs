@@ -10,8 +10,7 @@
 use crate::{
     alloc,
     bindings,
-    context::MaySleep,
-    secret::Secret, //
+    context::MaySleep, //
 };
 use core::{
     ptr::{
@@ -114,7 +113,7 @@ pub fn user_key(description: &CStr, _: MaySleep<'_>) -> Result<KVec<u8>> {
 /// Those of the search: `ENOKEY` if there is no such key, `EKEYEXPIRED`, `EKEYREVOKED`; the last
 /// also if it has nothing any more. `EINVAL` if it does not hold as many bytes as `secret`, or if
 /// the kernel has no keys of this kind.
-pub fn copy_key(kind: Kind, description: &CStr, secret: &mut Secret, _: MaySleep<'_>) -> Result {
+pub fn copy_key(kind: Kind, description: &CStr, secret: &mut [u8], _: MaySleep<'_>) -> Result {
     let key = request(kind, description)?;
     let payload = Payload::lock(&key, kind);
     let bytes = payload.bytes()?;

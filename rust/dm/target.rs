@@ -106,6 +106,11 @@ impl Features {
     /// A device with this target never gets a table of another type.
     pub const IMMUTABLE: Self = Self(bindings::DM_TARGET_IMMUTABLE);
 
+    /// Devices with zones that must be written in order may be below.
+    pub const ZONED: Self = Self(bindings::DM_TARGET_ZONED_HM);
+    /// Writes that a device must do as a whole may be sent.
+    pub const ATOMIC_WRITES: Self = Self(bindings::DM_TARGET_ATOMIC_WRITES);
+
     /// Bios that must not wait for anything are welcome: `map` never does.
     pub const NOWAIT: Self = Self(bindings::DM_TARGET_NOWAIT);
 
@@ -360,6 +365,13 @@ impl Target {
     #[inline]
     pub fn offset(&self, sector: u64) -> u64 {
         sector.wrapping_sub(self.begin())
+    }
+
+    /// Returns whether the core makes ordinary writes of those that append to a zone.
+    #[inline]
+    pub(crate) fn emulates_zone_append(&self) -> bool {
+        // SAFETY: By the type invariant; the field does not change once there are bios.
+        unsafe { (*self.as_ptr()).emulate_zone_append() }
     }
 
     /// Returns the name under which the target type was registered, as in the table.

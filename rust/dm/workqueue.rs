@@ -34,6 +34,10 @@ impl Flags {
     pub const PERCPU: Self = Self(bindings::RDM_WQ_PERCPU);
     /// Work runs on any CPU.
     pub const UNBOUND: Self = Self(bindings::RDM_WQ_UNBOUND);
+    /// Work may take long, and others on its CPU need not wait for it.
+    pub const CPU_INTENSIVE: Self = Self(bindings::RDM_WQ_CPU_INTENSIVE);
+    /// The queue is in sysfs, where its name must be unique.
+    pub const SYSFS: Self = Self(bindings::RDM_WQ_SYSFS);
 }
 
 impl BitOr for Flags {
@@ -66,11 +70,27 @@ impl OwnedQueue {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub fn new(name: &CStr, flags: Flags, _: MaySleep<'_>) -> Result<Self> {
+    pub fn new(name: &CStr, flags: Flags, token: MaySleep<'_>) -> Result<Self> {
+        Self::with_limit(name, flags, 0, token)
+    }
+
+    /// Allocates a queue that runs at most `limit` pieces of work at a time: on each CPU, or
+    /// altogether if it is [unbound](Flags::UNBOUND). 0 is the kernel's default. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub fn with_limit(name: &CStr, flags: Flags, limit: u32, _: MaySleep<'_>) -> Result<Self> {
         alloc::point()?;
+        let limit = i32::try_from(limit).unwrap_or(i32::MAX);
         // SAFETY: The format is a literal that takes one string, and `name` is one.
         let ptr = unsafe {
-            bindings::alloc_workqueue_noprof(c"%s".as_char_ptr(), flags.0, 0, name.as_char_ptr())
+            bindings::alloc_workqueue_noprof(
+                c"%s".as_char_ptr(),
+                flags.0,
+                limit,
+                name.as_char_ptr(),
+            )
         };
         // INVARIANT: The queue was made just now and nobody else knows it.
         Ok(Self {
@@ -103,4 +123,10 @@ impl Drop for OwnedQueue {
         // SAFETY: By the type invariant, `ptr` is a valid queue that nobody uses after `self`.
         unsafe { bindings::destroy_workqueue(self.ptr.as_ptr()) }
     }
+}
+
+/// Returns the number of CPUs that run. Any context.
+pub fn online_cpus() -> u32 {
+    // SAFETY: The helper has no requirements.
+    unsafe { bindings::rdm_num_online_cpus() }
 }

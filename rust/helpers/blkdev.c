@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include <linux/bio.h>
+#include <linux/blk-integrity.h>
 #include <linux/blkdev.h>
 
 __rust_helper void rust_helper_bio_set_dev(struct bio *bio, struct block_device *bdev)
@@ -26,4 +27,22 @@ __rust_helper unsigned int rust_helper_bdev_logical_block_size(struct block_devi
 __rust_helper unsigned int rust_helper_bdev_physical_block_size(struct block_device *bdev)
 {
 	return bdev_physical_block_size(bdev);
+}
+
+__rust_helper bool rust_helper_bdev_is_zoned(struct block_device *bdev)
+{
+	return bdev_is_zoned(bdev);
+}
+
+/* The metadata of each interval; false if there is none, or if the block layer checks it. */
+__rust_helper bool rust_helper_rdm_bdev_metadata(struct block_device *bdev, unsigned int *bytes,
+						 unsigned int *interval)
+{
+	struct blk_integrity *bi = blk_get_integrity(bdev->bd_disk);
+
+	if (!bi || bi->csum_type != BLK_INTEGRITY_CSUM_NONE)
+		return false;
+	*bytes = bi->metadata_size;
+	*interval = 1U << bi->interval_exp;
+	return true;
 }

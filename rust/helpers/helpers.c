@@ -8,6 +8,7 @@
 
 #define __rust_helper
 
+#include "aes.c"
 #include "blkdev.c"
 #include "completion.c"
 #include "device-mapper.c"
@@ -16,6 +17,7 @@
 #include "key.c"
 #include "mempool.c"
 #include "mm.c"
+#include "percpu_counter.c"
 #include "preempt.c"
 #include "reboot.c"
 #include "sched.c"

@@ -28,3 +28,8 @@ __rust_helper unsigned int rust_helper_rdm_nr_cpu_ids(void)
 {
 	return nr_cpu_ids;
 }
+
+__rust_helper unsigned int rust_helper_rdm_num_online_cpus(void)
+{
+	return num_online_cpus();
+}

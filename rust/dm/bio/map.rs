@@ -148,16 +148,29 @@ impl<'a, T: Operations> MapBio<'a, T> {
         true
     }
 
-    /// Takes only the first `sectors` of the bio, which has more, and is a discard; the core sends
-    /// the rest again.
+    /// Returns whether the bio must reach the device as a whole.
+    #[inline]
+    pub fn is_atomic(&self) -> bool {
+        self.get().bi_opf & bindings::RDM_REQ_ATOMIC != 0
+    }
+
+    /// Takes only the first `sectors` of the bio, and has the core send the rest again. Does
+    /// nothing if there are no more, or if the bio must not be split: an atomic write, one to a
+    /// zone, or one without data.
     #[inline]
     pub fn accept_partial(&mut self, sectors: u32) {
-        if self.op() == Op::Discard && sectors > 0 && sectors < self.sectors() {
-            // SAFETY: The bio is one that the core maps now, to which a prefix may be accepted.
+        let zoned = self.instance.target().emulates_zone_append();
+        let whole = match self.op() {
+            Op::Read => false,
+            Op::Write => self.is_atomic() || self.is_flush() || zoned,
+            Op::Discard => zoned,
+            Op::Other => true,
+        };
+        if !whole && sectors > 0 && sectors < self.sectors() {
+            // SAFETY: The core maps the bio now, and the checks above are those of the function.
             unsafe { bindings::dm_accept_partial_bio(self.bio.as_ptr(), sectors) };
         }
     }
-
     /// Returns the I/O priority, for I/O on behalf of this bio.
     #[inline]
     pub fn priority(&self) -> u16 {
@@ -194,6 +207,7 @@ impl<'a, T: Operations> MapBio<'a, T> {
                 end_io: (*bio).bi_end_io,
                 iter: (*bio).bi_iter,
                 next: core::ptr::null_mut(),
+                copy: None,
                 data,
             });
             NonNull::new_unchecked(header)

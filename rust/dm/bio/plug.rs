@@ -90,3 +90,16 @@ unsafe extern "C" fn unplug<T: Operations>(callback: *mut bindings::blk_plug_cb,
         instance.state.batch(instance.target(), batch);
     }
 }
+
+/// Calls `f`, and has the block layer merge what it submits, and send it when `f` is done or goes
+/// to sleep. Process context.
+pub fn plugged<R>(f: impl FnOnce() -> R) -> R {
+    let mut plug = core::mem::MaybeUninit::<bindings::blk_plug>::uninit();
+    // SAFETY: The plug stays where it is until it is finished. There is no unwinding.
+    unsafe {
+        bindings::blk_start_plug(plug.as_mut_ptr());
+        let result = f();
+        bindings::blk_finish_plug(plug.as_mut_ptr());
+        result
+    }
+}

@@ -34,6 +34,15 @@ use kernel::{
 #[derive(Clone)]
 pub struct Device(Arc<Inner>);
 
+/// Metadata beside the data of a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Metadata {
+    /// The bytes of metadata for each interval.
+    pub bytes: u32,
+    /// The bytes of data of an interval.
+    pub interval: u32,
+}
+
 /// # Invariants
 ///
 /// `dev` was returned by `dm_get_device` for `ti`, and `users` counts `self`. `ti` is valid as
@@ -113,6 +122,30 @@ impl Device {
     pub fn physical_block_size(&self) -> u32 {
         // SAFETY: By the type invariant, the device is open.
         unsafe { bindings::bdev_physical_block_size(self.bdev()) }
+    }
+
+    /// Returns whether the device has zones. Any context.
+    pub fn is_zoned(&self) -> bool {
+        // SAFETY: By the type invariant, the device is open.
+        unsafe { bindings::bdev_is_zoned(self.bdev()) }
+    }
+
+    /// Returns the metadata that the device keeps for whoever writes; `None` if it has none, or if
+    /// the block layer checks data with it. Any context.
+    pub fn metadata(&self) -> Option<Metadata> {
+        let mut metadata = Metadata {
+            bytes: 0,
+            interval: 0,
+        };
+        // SAFETY: By the type invariant, the device is open; both places are valid.
+        let exists = unsafe {
+            bindings::rdm_bdev_metadata(
+                self.bdev(),
+                &mut metadata.bytes,
+                &mut metadata.interval, //
+            )
+        };
+        exists.then_some(metadata)
     }
 
     /// Returns the device, which is open as long as `self` or a clone of it lives.

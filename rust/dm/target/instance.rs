@@ -16,11 +16,17 @@ use super::{
 use crate::{
     alloc,
     bindings,
-    bio::Batches,
+    bio::{
+        Batches,
+        Budget,
+        Copies,
+        Lack, //
+    },
     context::MaySleep,
     errno, //
 };
 use core::{
+    cell::Cell,
     ffi::CStr,
     mem::MaybeUninit,
     ops::Deref,
@@ -51,6 +57,7 @@ pub(crate) struct Instance<T: Operations> {
     jobs: AtomicUsize,
     // Dropped before the state, which the work of the batches uses.
     batches: Option<Batches<T>>,
+    copies: Option<Copies>,
     pub(crate) state: T,
 }
 
@@ -72,6 +79,7 @@ pub enum Access {
 pub struct Construction<'a> {
     target: &'a Target,
     users: &'a Arc<Users>,
+    copies: Cell<Option<Copies>>,
     token: MaySleep<'a>,
 }
 
@@ -119,6 +127,18 @@ impl<'a> Construction<'a> {
     pub fn emulate_zone_append(&self) {
         // SAFETY: As above.
         unsafe { (*self.target.as_ptr()).set_emulate_zone_append(true) }
+    }
+
+    /// Sets memory aside for [copies](crate::bio::Owned::make_copy) of bios.
+    ///
+    /// # Errors
+    ///
+    /// What there was no memory for.
+    pub fn set_aside_copies(&self, budget: &'static Budget) -> Result<(), Lack> {
+        self.copies.set(Some(Copies::new(budget, self.token)?));
+        // SAFETY: The target is being constructed, and nobody else uses it.
+        unsafe { (*self.target.as_ptr()).set_accounts_remapped_io(true) };
+        Ok(())
     }
 
     /// Returns the token: constructors may sleep.
@@ -196,9 +216,11 @@ impl<T: Operations> Instance<T> {
         let construction = Construction {
             target,
             users: &users,
+            copies: Cell::new(None),
             token: MaySleep::assert(),
         };
         let state = T::ctr(&construction, words)?;
+        let copies = construction.copies.take();
         let ti = NonNull::new(ti).ok_or(TableError::invalid(T::MESSAGES.no_memory))?;
         // INVARIANT: `private` is set to the instance below.
         let instance = memory.write(Self {
@@ -207,6 +229,7 @@ impl<T: Operations> Instance<T> {
             users,
             jobs: AtomicUsize::new(0),
             batches,
+            copies,
             state,
         });
         // SAFETY: `ti` is being constructed, and nobody else uses it.
@@ -253,6 +276,17 @@ impl<T: Operations> Instance<T> {
     #[inline]
     pub(crate) fn batches(&self) -> Option<&Batches<T>> {
         self.batches.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn copies(&self) -> Option<&Copies> {
+        self.copies.as_ref()
+    }
+
+    /// Returns whether the core counts a bio from when the target submits it or its copy.
+    #[inline]
+    pub(crate) fn accounts(&self) -> bool {
+        self.copies.is_some()
     }
 
     /// Announces a job, for which the destructor waits.

@@ -68,4 +68,17 @@ impl Limits {
     pub fn set_max_metadata_segments(&mut self, count: u16) {
         self.get().max_integrity_segments = count;
     }
+
+    /// Limits writes that must be done as a whole to `bytes`.
+    pub fn cap_atomic_writes(&mut self, bytes: u32) {
+        let limits = self.get();
+        limits.atomic_write_hw_unit_max = limits.atomic_write_hw_unit_max.min(bytes);
+        limits.atomic_write_hw_max = limits.atomic_write_hw_max.min(bytes);
+    }
+
+    /// Has the core split bios that have more than `bytes`.
+    pub fn cap_bytes(&mut self, bytes: u32) {
+        let limits = self.get();
+        limits.max_hw_sectors = limits.max_hw_sectors.min(bytes >> bindings::SECTOR_SHIFT);
+    }
 }
