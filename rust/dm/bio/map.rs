@@ -171,6 +171,7 @@ impl<'a, T: Operations> MapBio<'a, T> {
             unsafe { bindings::dm_accept_partial_bio(self.bio.as_ptr(), sectors) };
         }
     }
+
     /// Returns the I/O priority, for I/O on behalf of this bio.
     #[inline]
     pub fn priority(&self) -> u16 {
