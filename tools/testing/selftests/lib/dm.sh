@@ -9,9 +9,11 @@ export DM_DISABLE_UDEV=1 LC_ALL=C.UTF-8
 if [ "${RDM_MODULES:-c}" = c ]; then
     BUFIO=/sys/module/dm_bufio/parameters
     VERITY_MODULE=dm_verity
+    CRYPT=/sys/module/dm_crypt/parameters
 else
     BUFIO=/sys/module/rdm/parameters
     VERITY_MODULE=rdm_verity
+    CRYPT=/sys/module/rdm_crypt/parameters
 fi
 T=${VERITY_TARGET:-verity}
 
