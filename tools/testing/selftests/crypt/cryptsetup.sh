@@ -27,7 +27,7 @@ copen_luks() { # image [option...]
     cryptsetup open "$L0" ksft-t --key-file "$DIR/pw" "$@"
 }
 with_files() {
-    mkfs.ext4 -q "$(dev t)"
+    mkfs.ext4 -q "$(dev t)" 8M
     mkdir -p "$DIR/mnt"
     mount "$(dev t)" "$DIR/mnt"
     cp "$0" "$DIR/mnt/file"
@@ -44,8 +44,8 @@ life() { # image [option...]
     copen_luks "$@"
     with_files
     [[ $(cryptsetup status ksft-t) == *"type:"*LUKS* ]]
-    cryptsetup resize ksft-t --size 65536 --key-file "$DIR/pw"
-    equal "$(sectors "$(dev t)")" 65536
+    cryptsetup resize ksft-t --size 16384 --key-file "$DIR/pw"
+    equal "$(sectors "$(dev t)")" 16384
     cryptsetup refresh ksft-t --allow-discards --key-file "$DIR/pw"
     [[ $(dm_table t) == *allow_discards* ]]
     cryptsetup luksSuspend ksft-t
@@ -72,12 +72,12 @@ test_wrong_passphrase() {
 plain() { # [option...]
     attach
     L1=$L0
-    cryptsetup open --type plain "$L1" ksft-t --key-file "$DIR/pw" "$@"
+    cryptsetup open --type plain "$L1" ksft-t "$@" <"$DIR/pw"
     random "$DIR/data" $((SIZE * 512))
     write_direct t "$DIR/data" 64k
     cryptsetup status ksft-t >/dev/null
     cryptsetup close ksft-t
-    cryptsetup open --type plain "$L1" ksft-t --key-file "$DIR/pw" "$@"
+    cryptsetup open --type plain "$L1" ksft-t "$@" <"$DIR/pw"
     equal "$(read_sum "$(dev t)" 64k)" "$(sum "$DIR/data")"
     cryptsetup close ksft-t
 }

@@ -35,8 +35,8 @@ sector_size:4096 iv_large_sectors"
 test_unused_integrity_is_shown() {
     attach
     copen s aes-xts-plain64 integrity:8:none sector_size:512 integrity_key_size:4
-    equal "$(keytable s)" \
-        "0 2048 $C aes-xts-plain64 $KEY64 0 $(majmin "$L0") 0 2 integrity:8:none integrity_key_size:4"
+    equal "$(keytable s)" "0 2048 $C aes-xts-plain64 $KEY64 0 $(majmin "$L0") 0 2 \
+integrity:8:none integrity_key_size:4"
 }
 test_round_trip() {
     attach

@@ -8,6 +8,7 @@
 C=${CRYPT_TARGET:-crypt}
 # The keys of the golden values: 64 and 32 bytes.
 KEY64=$(printf %0128d 1)
+# shellcheck disable=SC2034
 KEY32=$(printf %064d 1)
 SIZE=2048
 
