@@ -27,8 +27,10 @@ TROUBLE = re.compile(
     r"possible (recursive|circular|irq|deadlock|unsafe|reason|bad)|\bleaked\b|INFO: task|"
     r"blocked for more than|soft_lockup|sleeping function|scheduling while atomic|bad: |"
     r"[Uu]nknown symbol|memory leak|Bad page|corrupt(ed|ion) (page|freelist|list)|"
-    r"still has objects|Objects remaining"
+    r"still has objects|Objects remaining|locking correctness validator|ODEBUG|"
+    r"panicked at"
 )
+NO_TROUBLE = ["taint", "RCU CPU stall warnings timeout", "leak detector initialized"]
 
 
 def options():
@@ -177,16 +179,34 @@ def fail(status, text, log):
     return status
 
 
+def troubles(o, log):
+    """The lines that are a failure, each after the last "ksft:" before it."""
+    allowed = [re.compile(a) for a in [*NO_TROUBLE, *o.allow_log]]
+    during = ""
+    for line in log.splitlines():
+        if m := re.search(r"ksft: ([\w/]+\.sh)$", line):
+            during = f" (in {m.group(1)})"
+        if TROUBLE.search(line) and not any(a.search(line) for a in allowed):
+            yield line.strip() + during
+
+
 def expected(o, log):
     """Checks the end that --expect asks for."""
     kind, _, pattern = o.expect.partition("=")
-    panic = "Kernel panic - not syncing" in log
-    reboot = re.search("reboot: Restarting system|sysrq: Resetting", log)
-    seen = "panic" if panic else "reboot" if reboot else "neither panic nor reboot"
+    end = re.search("Kernel panic - not syncing|reboot: Restarting system|sysrq: Resetting", log)
+    if kind == "trouble":
+        seen, where = kind, "\n".join(troubles(o, log))
+    else:
+        seen = "neither panic nor reboot"
+        if end:
+            seen = "panic" if "panic" in end.group() else "reboot"
+        where = log
     if seen != kind:
         return fail(FAILED, f"expected a {kind}, seen: {seen}", log)
-    if pattern and not re.search(pattern, log, re.S):
+    if pattern and not re.search(pattern, where, re.S):
         return fail(FAILED, f"{kind} as expected, but '{pattern}' is not in the kernel log", log)
+    if kind != "trouble" and (bad := list(troubles(o, log[:end.start()]))):
+        return fail(FAILED, f"{kind} as expected, but the kernel log has: {bad[0]}", log)
     return 0
 
 
@@ -199,11 +219,8 @@ def verdict(o, ended):
         return fail(TIME_LIMIT, f"time limit of {o.timeout} s reached", log)
     if o.expect:
         return expected(o, log)
-    allowed = [re.compile(a) for a in ["taint", "RCU CPU stall warnings timeout", *o.allow_log]]
-    bad = [line for line in log.splitlines()
-           if TROUBLE.search(line) and not any(a.search(line) for a in allowed)]
-    if bad:
-        return fail(FAILED, "the kernel log has: " + bad[0].strip(), log)
+    if bad := list(troubles(o, log)):
+        return fail(FAILED, "the kernel log has: " + bad[0], log)
     m = re.fullmatch(r"exit (\d+)", end.strip())
     if not m:
         return fail(FAILED, "the VM ended without its end marker", log)
