@@ -31,17 +31,18 @@
 //! - `index`: the hash table from blocks to buffers, read under RCU. `lookup`: both together.
 //! - `cache`: the buffers of a client, its lock, its reserves, and its clock: buffers are evicted
 //!   in the order in which they came or were found used, and a hit only sets a bit.
+//! - `store`: the interface for writers. `partial`: access to the bytes of a block, whose worth is
+//!   in `contents` and `ranges`; `fill`: reading what is missing. `writeout`, `writes`: writing.
 //! - `fetch`, `io`: reading. `produce`: filling without reading. `memory`, `obtain`: allocation.
 //!   `evict`: the opposite. `wait`: waiting.
 //! - `limit`, `registry`: what all clients share.
 //!
-//! # What comes later
+//! # Writing
 //!
-//! Nobody writes the data of a buffer that others can see; that is what makes [`Buffer::data`]
-//! sound. Writers will get a handle to a *range* of a buffer, which need not have been read. The
-//! buffer records the ranges that are valid (one bit per sector, in its object), and the state
-//! tells that it is valid in part only; reading the rest, or writing it out, fills the gaps
-//! first. A range that is handed to a writer is no longer handed out as `&[u8]`.
+//! A [`Client`] lends the data of a block, which is sound because nobody changes it while others
+//! can see it. Who wants to change blocks makes a [`Store`], which shares all of the above, and
+//! copies instead. Its blocks can be valid, and dirty, in parts: a range is written without a
+//! read of the rest.
 //!
 //! # Examples
 //!
@@ -66,8 +67,10 @@ mod atomic;
 mod buffer;
 mod cache;
 mod client;
+mod contents;
 mod evict;
 mod fetch;
+mod fill;
 mod index;
 mod io;
 mod limit;
@@ -75,10 +78,15 @@ mod list;
 mod lookup;
 mod memory;
 mod obtain;
+mod partial;
 mod produce;
+mod ranges;
 mod registry;
 mod state;
+mod store;
 mod wait;
+mod writeout;
+mod writes;
 
 pub use buffer::{
     Buffer,
@@ -89,6 +97,11 @@ pub use client::{
     Sleepable, //
 };
 pub(crate) use registry::Registration;
+pub use store::{
+    Block,
+    Blocks,
+    Store, //
+};
 
 /// Data that goes with each block in the cache.
 ///

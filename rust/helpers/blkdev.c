@@ -46,3 +46,8 @@ __rust_helper bool rust_helper_rdm_bdev_metadata(struct block_device *bdev, unsi
 	*interval = 1U << bi->interval_exp;
 	return true;
 }
+
+__rust_helper bool rust_helper_bdev_stable_writes(struct block_device *bdev)
+{
+	return bdev_stable_writes(bdev);
+}

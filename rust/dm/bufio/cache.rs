@@ -36,7 +36,9 @@ use super::{
         Owned,
         Shape, //
     },
-    wait, //
+    partial::Partial,
+    wait,
+    writes::Writes, //
 };
 use crate::{
     alloc,
@@ -75,6 +77,8 @@ pub(super) struct Inner {
     pub(super) reserve: List<Head>,
     /// Leaves in reserve, linked in a way that is theirs.
     pub(super) leaves: KVec<NonNull<Leaf>>,
+    /// Dirty buffers, but for those that are being written.
+    pub(super) dirty: List<Partial>,
 }
 
 // SAFETY: The cache owns the leaves.
@@ -103,6 +107,8 @@ pub(super) struct Cache {
     pub(super) shared: Shared,
     #[pin]
     pub(super) bios: Bios,
+    /// Of a cache that is written; then all its buffers are [`Partial`].
+    pub(super) writes: Option<Pin<KBox<Writes>>>,
 }
 
 /// What changes, apart from what a hit reads.
@@ -130,6 +136,7 @@ impl Shared {
                 clock: List::new(),
                 reserve: List::new(),
                 leaves,
+                dirty: List::new(),
             }, "bufio"),
             cached: AtomicUsize::new(0),
             total: AtomicUsize::new(0),
@@ -164,6 +171,7 @@ impl Cache {
         shape: Shape,
         start: u64,
         reserved: usize,
+        writes: Option<Pin<KBox<Writes>>>,
     ) -> Result<Pin<KBox<Self>>> {
         let sectors_per_block = (shape.block_size as u64) >> bindings::SECTOR_SHIFT;
         let sectors_per_block = NonZeroU64::new(sectors_per_block).ok_or(EINVAL)?;
@@ -183,6 +191,7 @@ impl Cache {
                 device,
                 shared <- Shared::new(leaves),
                 bios <- Bios::new(),
+                writes,
             }? Error),
             GFP_KERNEL,
         )?;
@@ -285,7 +294,7 @@ impl Cache {
         // SAFETY: The buffer is valid and owned by the caller: nobody else has the typed data.
         unsafe {
             head.as_ref().stamp.store(now(), Ordering::Relaxed);
-            (self.shape.init)(head);
+            self.shape.init(head);
         }
         let mut inner = self.lock();
         // SAFETY: The lock is held; buffers are freed only after they were removed, with RCU.
@@ -367,14 +376,21 @@ fn new_index(blocks: u64, fit: u64) -> Result<Index<Head, KVVec<Bucket<Head>>>> 
 #[pinned_drop]
 impl PinnedDrop for Cache {
     fn drop(self: Pin<&mut Self>) {
-        // Nobody holds a buffer, as that would borrow the client; some may still be read.
-        self.reset(MaySleep::assert());
+        let token = MaySleep::assert();
+        // Nobody holds a buffer, as that would borrow the client; some may still be read, and
+        // some dirty.
+        let scratch = self.finish_writing(token);
+        self.reset(token);
         let mut inner = self.lock();
         if inner.clock.len() > 0 {
             pr_crit!("bufio: {} buffers are in use for ever\n", inner.clock.len());
         }
         let mut victims = List::new();
         mem::swap(&mut victims, &mut inner.reserve);
+        if let Some(scratch) = scratch {
+            // SAFETY: It is in no list, and valid until it is freed.
+            unsafe { victims.push_back(scratch.into_raw()) };
+        }
         while let Some(leaf) = inner.leaves.pop() {
             // SAFETY: It is out of the index, and nobody else has it.
             unsafe { free_leaf(leaf) };

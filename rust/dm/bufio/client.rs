@@ -80,7 +80,7 @@ impl<A: Aux> Client<A> {
             return Err(EINVAL);
         }
         let shape = Shape::new::<A>(block_size)?;
-        let cache = Cache::new(device, shape, start, reserved as usize)?;
+        let cache = Cache::new(device, shape, start, reserved as usize, None)?;
         // SAFETY: It is pinned, and removed when it is dropped.
         unsafe { registry::add(&cache) };
         // INVARIANT: Registered above, with a shape for `A`.

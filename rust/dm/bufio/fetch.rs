@@ -230,7 +230,7 @@ impl Cache {
             // SAFETY: It has the block, and this made it busy, so that nobody else has access to
             // the typed data, which is to be that of a block that was just read.
             unsafe {
-                (self.shape.init)(head);
+                self.shape.init(head);
                 run.push(head, block);
             }
         }

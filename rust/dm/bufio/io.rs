@@ -8,18 +8,26 @@ use super::{
     atomic::Ordering,
     cache::Cache,
     limit::Class,
-    memory::Head,
+    memory::{
+        Head,
+        Shape, //
+    },
+    ranges::Span,
     state::Status,
     wait, //
 };
 use crate::{
     alloc,
     bindings,
-    context::MaySleep, //
+    context::MaySleep,
+    target::device::Device, //
 };
-use core::ptr::{
-    self,
-    NonNull, //
+use core::{
+    mem::MaybeUninit,
+    ptr::{
+        self,
+        NonNull, //
+    },
 };
 use kernel::{
     error::to_result,
@@ -56,6 +64,31 @@ impl Bios {
                     to_result(bindings::bioset_init(set, RESERVED_BIOS, 0, flags))
                 }
             }),
+        })
+    }
+
+    /// Makes a bio that reads, with room for so many pieces of data. May sleep; then it does not
+    /// fail.
+    pub(super) fn read(&self, device: &Device, vecs: u32) -> Option<NonNull<bindings::bio>> {
+        self.allocate(device, vecs, bindings::req_op_REQ_OP_READ)
+    }
+
+    /// Makes a bio that writes, as [`read`](Self::read) does.
+    pub(super) fn write(&self, device: &Device, vecs: u32) -> Option<NonNull<bindings::bio>> {
+        self.allocate(device, vecs, bindings::req_op_REQ_OP_WRITE)
+    }
+
+    fn allocate(
+        &self,
+        device: &Device,
+        vecs: u32,
+        op: bindings::blk_opf_t,
+    ) -> Option<NonNull<bindings::bio>> {
+        let vecs = vecs.min(bindings::BIO_MAX_VECS) as u16;
+        let gfp = bindings::RDM_GFP_NOIO_WAIT;
+        // SAFETY: The device is open, and the set valid.
+        NonNull::new(unsafe {
+            bindings::bio_alloc_bioset(device.bdev(), vecs, op, gfp, self.set.get())
         })
     }
 }
@@ -137,20 +170,11 @@ impl<'a> Run<'a> {
             return;
         };
         let sector = self.cache.sector(head.block.load(Ordering::Relaxed));
-        // SAFETY: The device is open, the set valid, and this may sleep: it does not fail.
-        let bio = unsafe {
-            bindings::bio_alloc_bioset(
-                self.cache.device.bdev(),
-                self.vecs as u16,
-                bindings::req_op_REQ_OP_READ,
-                bindings::RDM_GFP_NOIO_WAIT,
-                self.cache.bios.set.get(),
-            )
-        };
+        let bio = self.cache.bios.read(&self.cache.device, self.vecs);
         self.first = ptr::null_mut();
         self.last = ptr::null_mut();
         self.vecs = 0;
-        let Some(bio) = NonNull::new(bio) else {
+        let Some(bio) = bio else {
             // SAFETY: By the type invariants, the run was the producer and is empty now.
             unsafe { complete(first, Err(Status::RETRY)) };
             return;
@@ -181,23 +205,15 @@ impl<'a> Run<'a> {
     /// The bio is the caller's, and the buffers are chained, valid, and busy for the caller.
     unsafe fn fill(&self, bio: *mut bindings::bio, first: *mut Head) -> bool {
         let shape = &self.cache.shape;
-        let bytes = shape.block_size as u32;
+        let all = Span {
+            start: 0,
+            end: shape.block_size as u32,
+        };
         let mut at = first;
         // SAFETY: By the precondition.
         while let Some(head) = unsafe { at.as_ref() } {
-            let data = head.data.as_ptr().cast();
-            // SAFETY: The data is valid memory of the direct map, or of `vmalloc`, that nobody
-            // else uses while the buffer is busy.
-            let added = unsafe {
-                match shape.class_of(head.data) {
-                    Class::Virtual => bindings::bio_add_vmalloc(bio, data, bytes),
-                    _ => {
-                        let page = bindings::virt_to_page(data);
-                        let offset = data as usize % kernel::page::PAGE_SIZE;
-                        bindings::bio_add_page(bio, page, bytes, offset as u32) as u32 == bytes
-                    }
-                }
-            };
+            // SAFETY: The data is valid memory that nobody else uses while the buffer is busy.
+            let added = unsafe { add_data(shape, bio, head.data, all) };
             if !added {
                 return false;
             }
@@ -211,6 +227,44 @@ impl Drop for Run<'_> {
     fn drop(&mut self) {
         self.send();
     }
+}
+
+/// Adds a span of the data of a buffer to a bio. Returns [`false`] if the bio has no room.
+///
+/// # Safety
+///
+/// The bio is the caller's. `data` is that of a buffer of this shape, in which the span is, and
+/// stays valid until the bio ends.
+pub(super) unsafe fn add_data(
+    shape: &Shape,
+    bio: *mut bindings::bio,
+    data: NonNull<u8>,
+    span: Span,
+) -> bool {
+    let bytes = span.len();
+    let from = data.as_ptr().wrapping_add(span.start as usize).cast();
+    // SAFETY: The data is memory of the direct map, or of `vmalloc`.
+    unsafe {
+        match shape.class_of(data) {
+            Class::Virtual => bindings::bio_add_vmalloc(bio, from, bytes),
+            _ => {
+                let page = bindings::virt_to_page(from);
+                let offset = from as usize % kernel::page::PAGE_SIZE;
+                bindings::bio_add_page(bio, page, bytes, offset as u32) as u32 == bytes
+            }
+        }
+    }
+}
+
+/// Calls a function that submits bios, which go to the device together when it returns or sleeps.
+pub(super) fn plugged<R>(f: impl FnOnce() -> R) -> R {
+    let mut plug = MaybeUninit::uninit();
+    // SAFETY: The plug stays where it is until it is finished, and is used by this task only.
+    unsafe { bindings::blk_start_plug(plug.as_mut_ptr()) };
+    let result = f();
+    // SAFETY: As above.
+    unsafe { bindings::blk_finish_plug(plug.as_mut_ptr()) };
+    result
 }
 
 /// Ends a read. Any context.

@@ -174,6 +174,11 @@ pub(super) fn check_leaks() {
     }
 }
 
+/// Whether less than half of what may be used is.
+pub(super) fn has_room() -> bool {
+    current_allocated_bytes.get() < limit() / 2
+}
+
 /// How many bytes must go before `bytes` more can be charged.
 pub(super) fn excess(bytes: usize) -> usize {
     current_allocated_bytes

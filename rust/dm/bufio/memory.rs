@@ -10,7 +10,8 @@ use super::{
     atomic::{
         AtomicPtr,
         AtomicU32,
-        AtomicU64, //
+        AtomicU64,
+        Ordering, //
     },
     index,
     limit::{
@@ -136,6 +137,13 @@ pub(super) struct Object<A> {
     pub(super) aux: MaybeUninit<A>,
 }
 
+impl<A> Object<A> {
+    /// The block. The caller has a reference, or keeps the buffer in another way.
+    pub(super) fn block(&self) -> u64 {
+        self.head.block.load(Ordering::Relaxed)
+    }
+}
+
 /// A buffer that belongs to the caller, with no block and no typed data.
 ///
 /// # Invariants
@@ -154,6 +162,12 @@ impl Owned {
         Self(head)
     }
 
+    /// The data, as large as a block, which belongs to the owner.
+    pub(super) fn data(&self) -> NonNull<u8> {
+        // SAFETY: By the type invariants.
+        unsafe { self.0.as_ref() }.data
+    }
+
     /// Gives up the ownership to the one that the pointer goes to.
     pub(super) fn into_raw(self) -> NonNull<Head> {
         self.0
@@ -170,13 +184,27 @@ pub(super) struct Shape {
     pub(super) vecs: u32,
     class: Class,
     object_size: usize,
-    /// Writes the default of the typed data.
-    pub(super) init: unsafe fn(NonNull<Head>),
+    /// Writes the typed data of a buffer that gets a block.
+    init: Init,
 }
 
+/// Writes the typed data of a buffer that gets a block of so many bytes.
+///
+/// # Safety
+///
+/// The head is that of a valid [`Object`] of the type that the function is for, and the caller
+/// has exclusive access to the typed data.
+pub(super) type Init = unsafe fn(NonNull<Head>, usize);
+
 impl Shape {
-    /// Computes the shape for blocks of `block_size` bytes and typed data `A`.
+    /// Computes the shape for blocks of `block_size` bytes and typed data `A`, which starts as
+    /// its default.
     pub(super) fn new<A: Default>(block_size: usize) -> Result<Self> {
+        Self::with_init::<A>(block_size, init_aux::<A>)
+    }
+
+    /// Computes the shape for blocks of `block_size` bytes and typed data `A`, which `init` makes.
+    pub(super) fn with_init<A>(block_size: usize, init: Init) -> Result<Self> {
         const {
             // The slab allocator aligns no object to more, and nothing drops the typed data.
             assert!(mem::align_of::<Object<A>>() <= 8);
@@ -199,8 +227,18 @@ impl Shape {
             vecs: footprint.div_ceil(PAGE_SIZE) as u32,
             class,
             object_size: mem::size_of::<Object<A>>(),
-            init: init_aux::<A>,
+            init,
         })
+    }
+
+    /// Writes the typed data of a buffer.
+    ///
+    /// # Safety
+    ///
+    /// The buffer is one of this shape, and the caller has exclusive access to its typed data.
+    pub(super) unsafe fn init(&self, head: NonNull<Head>) {
+        // SAFETY: By the requirements of this function.
+        unsafe { (self.init)(head, self.block_size) };
     }
 
     /// Allocates a buffer whose bytes were charged. The context is that of `effort`.
@@ -309,7 +347,7 @@ impl Shape {
 /// # Safety
 ///
 /// `head` is the head of a valid `Object<A>`, and the caller has exclusive access to it.
-unsafe fn init_aux<A: Default>(head: NonNull<Head>) {
+unsafe fn init_aux<A: Default>(head: NonNull<Head>, _: usize) {
     let object = head.cast::<Object<A>>();
     // SAFETY: By the requirements of this function.
     unsafe { (*object.as_ptr()).aux.write(A::default()) };

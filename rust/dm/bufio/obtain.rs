@@ -86,8 +86,8 @@ impl Cache {
         }
     }
 
-    /// Finds memory for a buffer: what can be reclaimed, the reserve, another buffer. Waits for
-    /// one to be released if nothing helps.
+    /// Finds memory for a buffer: what can be reclaimed, the reserve, another buffer. Writes dirty
+    /// buffers so that they can be taken, and waits for one to be released if nothing helps.
     pub(super) fn obtain(&self, token: MaySleep<'_>) -> Owned {
         loop {
             wait::announce();
@@ -99,7 +99,9 @@ impl Cache {
             if let Some(buffer) = self.take_reserve().or_else(|| self.steal()) {
                 return buffer;
             }
-            wait::until_released(token);
+            if !self.relieve(token) {
+                wait::until_released(token);
+            }
         }
     }
 
@@ -126,6 +128,7 @@ impl Cache {
             }
             match self.steal() {
                 Some(buffer) => self.give(buffer),
+                None if self.relieve(token) => {}
                 None => wait::until_released(token),
             }
         }

@@ -46,7 +46,7 @@ impl Cache {
         wait::until_filled(state, token);
         if state.try_claim() {
             // SAFETY: The buffer is busy for this function, so nobody else has the typed data.
-            unsafe { (self.shape.init)(head) };
+            unsafe { self.shape.init(head) };
             return Some(head);
         }
         // SAFETY: The buffer is not used any more.
@@ -55,7 +55,9 @@ impl Cache {
         None
     }
 
-    fn enter_empty(&self, block: u64, token: MaySleep<'_>) -> Option<NonNull<Head>> {
+    /// Enters a busy buffer for a block, of which the caller is the producer, unless the block has
+    /// a buffer.
+    pub(super) fn enter_empty(&self, block: u64, token: MaySleep<'_>) -> Option<NonNull<Head>> {
         let buffer = self.obtain_now().unwrap_or_else(|| self.obtain(token));
         match self.enter_waiting(block, PRODUCER, buffer, || {}, token) {
             Ok(head) => Some(head),

@@ -141,6 +141,9 @@ pub(super) fn make_room(bytes: usize) {
     if excess > 0 {
         let slack = (limit::limit() / 64).min(MAX_SLACK);
         evict(&clients, Goal::Bytes(excess.saturating_add(slack)), 0);
+        if limit::excess(bytes) > 0 {
+            clients.iter().for_each(Cache::want_room);
+        }
     }
 }
 
@@ -223,5 +226,9 @@ unsafe extern "C" fn scan_objects(
     };
     // SAFETY: The core passes a valid structure.
     let wanted = unsafe { (*control).nr_to_scan };
-    evict(&clients, Goal::Buffers(wanted), limit::retained())
+    let evicted = evict(&clients, Goal::Buffers(wanted), limit::retained());
+    if evicted < wanted {
+        clients.iter().for_each(Cache::want_room);
+    }
+    evicted
 }

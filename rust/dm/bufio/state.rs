@@ -24,12 +24,12 @@
 //! the buffer has another block, or none. Therefore the memory of the word outlives all lookups,
 //! and who has taken a reference compares the block number before anything else.
 //!
-//! # Room for writers
+//! # Buffers that are written
 //!
-//! The bits 5 to 7 are reserved for buffers that are written: `DIRTY` (newer than the device),
-//! `WRITING` (a write-out is in flight), both of which keep [`State::try_evict`] away, and
-//! `PARTIAL` (valid in the ranges recorded in the buffer only), which keeps [`State::try_get`]
-//! away.
+//! A valid buffer of a store may be *dirty* (newer than the device), *writing* (on its way there),
+//! *filling* (bytes that are missing are being read), or all of these. Each keeps the buffer from
+//! being taken away, like a reference. Which bytes that is about is not in the word, but under a
+//! lock of the buffer, whose holder changes the bits so that they agree.
 
 use super::atomic::{
     AtomicUsize,
@@ -45,6 +45,16 @@ const FAILED: usize = 1 << 2;
 const OWNED: usize = 1 << 3;
 const REFERENCED: usize = 1 << 4;
 const CONTENTS: usize = BUSY | VALID | FAILED | OWNED;
+
+/// The number of the bit that is set while a buffer is written out, to wait on.
+pub(crate) const WRITING_BIT: u32 = 6;
+/// The number of the bit that is set while missing bytes are read, to wait on.
+pub(crate) const FILLING_BIT: u32 = 7;
+
+const DIRTY: usize = 1 << 5;
+const WRITING: usize = 1 << WRITING_BIT;
+const FILLING: usize = 1 << FILLING_BIT;
+const KEPT: usize = DIRTY | WRITING | FILLING;
 
 const STATUS_SHIFT: u32 = 8;
 const STATUS: usize = 0xff << STATUS_SHIFT;
@@ -72,7 +82,7 @@ pub(crate) enum Evict {
     Owned,
     /// The buffer was referenced since the last time, and now no longer counts as such.
     Referenced,
-    /// The buffer is held or busy.
+    /// The buffer is held, busy, or dirty.
     InUse,
 }
 
@@ -85,6 +95,18 @@ impl Snapshot {
     #[inline]
     pub(crate) fn is_busy(self) -> bool {
         self.0 & BUSY != 0
+    }
+
+    /// Whether the contents are newer than what the device has, or has been told.
+    #[inline]
+    pub(crate) fn is_dirty(self) -> bool {
+        self.0 & DIRTY != 0
+    }
+
+    /// Whether the contents are being written out.
+    #[inline]
+    pub(crate) fn is_writing(self) -> bool {
+        self.0 & WRITING != 0
     }
 
     /// Returns why the buffer failed, if it has.
@@ -108,7 +130,8 @@ impl Snapshot {
 /// # Invariants
 ///
 /// Exactly one of `BUSY`, `VALID`, `FAILED`, and `OWNED` is set. The count is 0 if it is `OWNED`,
-/// and at least 1 if it is `BUSY`. The status is 0 unless it is `FAILED`.
+/// and at least 1 if it is `BUSY`. The status is 0 unless it is `FAILED`. `DIRTY`, `WRITING`, and
+/// `FILLING` are only set if it is `VALID`.
 #[repr(transparent)]
 pub(crate) struct State(AtomicUsize);
 
@@ -219,7 +242,7 @@ impl State {
     #[must_use]
     pub(crate) fn try_claim(&self) -> bool {
         self.try_produce(0, |state| {
-            state & (VALID | FAILED) != 0 && state >> COUNT_SHIFT == 1
+            state & (VALID | FAILED) != 0 && state & KEPT == 0 && state >> COUNT_SHIFT == 1
         })
     }
 
@@ -241,6 +264,46 @@ impl State {
         false
     }
 
+    /// Makes a valid buffer dirty. The caller has a reference. Returns whether it was neither
+    /// dirty nor being written out: then it is for the caller to see that it is.
+    #[must_use]
+    pub(crate) fn set_dirty(&self) -> bool {
+        let before = self.0.fetch_or(DIRTY, Ordering::AcqRel);
+        debug_assert!(before & VALID != 0);
+        before & (DIRTY | WRITING) == 0
+    }
+
+    /// Begins to write out a dirty buffer: it is clean now, and being written. One thread at a
+    /// time.
+    pub(crate) fn begin_write(&self) {
+        let before = self.0.fetch_xor(DIRTY | WRITING, Ordering::AcqRel);
+        debug_assert!(before & (DIRTY | WRITING) == DIRTY);
+    }
+
+    /// Ends writing out. Returns whether the buffer is dirty again: if not, and the caller has no
+    /// reference, it may be gone.
+    #[must_use]
+    pub(crate) fn end_write(&self) -> bool {
+        let before = self.0.fetch_and(!WRITING, Ordering::AcqRel);
+        debug_assert!(before & WRITING != 0);
+        before & DIRTY != 0
+    }
+
+    /// Begins to read missing bytes of a valid buffer, unless somebody else does. The caller has
+    /// a reference, or the buffer is dirty and the caller is the one to write it out.
+    #[must_use]
+    pub(crate) fn begin_fill(&self) -> bool {
+        let before = self.0.fetch_or(FILLING, Ordering::AcqRel);
+        debug_assert!(before & VALID != 0);
+        before & FILLING == 0
+    }
+
+    /// Ends [filling](Self::begin_fill).
+    pub(crate) fn end_fill(&self) {
+        let before = self.0.fetch_and(!FILLING, Ordering::AcqRel);
+        debug_assert!(before & FILLING != 0);
+    }
+
     /// Takes the buffer away if nobody holds it, and, unless `force` is set, if it was not
     /// referenced since the last time.
     ///
@@ -248,7 +311,8 @@ impl State {
     pub(crate) fn try_evict(&self, force: bool) -> Evict {
         let mut state = self.0.load(Ordering::Relaxed);
         loop {
-            if state & (VALID | FAILED) == 0 || state >> COUNT_SHIFT != 0 {
+            let kept = state & KEPT != 0 || state >> COUNT_SHIFT != 0;
+            if state & (VALID | FAILED) == 0 || kept {
                 return Evict::InUse;
             }
             let (next, result) = match state & REFERENCED != 0 && !force {

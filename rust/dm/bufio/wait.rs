@@ -15,7 +15,9 @@ use super::{
     state::{
         Snapshot,
         State,
-        BUSY_BIT, //
+        BUSY_BIT,
+        FILLING_BIT,
+        WRITING_BIT, //
     },
 };
 use crate::{
@@ -45,23 +47,64 @@ pub(super) fn until_filled(state: &State, _: MaySleep<'_>) -> Snapshot {
         if !now.is_busy() {
             return now;
         }
-        // SAFETY: The word is valid as the caller has a reference.
-        unsafe {
-            bindings::out_of_line_wait_on_bit(
-                state.as_ptr().cast_mut().cast(),
-                BUSY_BIT as i32,
-                Some(bindings::bit_wait_io),
-                bindings::TASK_UNINTERRUPTIBLE,
-            )
-        };
+        until_clear(state.as_ptr(), BUSY_BIT);
     }
+}
+
+/// Waits until a buffer is not being written out. The caller has a reference.
+pub(super) fn until_written(state: &State, _: MaySleep<'_>) {
+    until_clear(state.as_ptr(), WRITING_BIT);
+}
+
+/// Waits until nobody fills a buffer. The caller has a reference, or writes the buffer out.
+pub(super) fn until_not_filling(state: &State, _: MaySleep<'_>) {
+    until_clear(state.as_ptr(), FILLING_BIT);
+}
+
+/// Waits until no I/O is in flight.
+pub(super) fn until_landed(flight: &AtomicUsize, _: MaySleep<'_>) {
+    until_clear(flight, 0);
+}
+
+/// Waits until a bit of a word is clear, which is valid meanwhile. What was done before it was
+/// cleared is visible afterwards.
+fn until_clear<T>(word: *const T, bit: u32) {
+    // SAFETY: The word is valid, and as large as a `long`.
+    unsafe {
+        bindings::out_of_line_wait_on_bit(
+            word.cast_mut().cast(),
+            bit as i32,
+            Some(bindings::bit_wait_io),
+            bindings::TASK_UNINTERRUPTIBLE,
+        )
+    };
 }
 
 /// Wakes up those who wait until a buffer is filled. Any context. The buffer may be gone.
 pub(super) fn filled(state: *const State) {
+    wake(state, BUSY_BIT);
+}
+
+/// Wakes up those who wait until a buffer is written out. Any context. The buffer may be gone.
+pub(super) fn written(state: *const State) {
+    wake(state, WRITING_BIT);
+}
+
+/// Wakes up those who wait until nobody fills a buffer. Any context. The buffer may be gone.
+pub(super) fn not_filling(state: *const State) {
+    wake(state, FILLING_BIT);
+}
+
+/// Wakes up those who wait until no I/O is in flight. Any context. The word may be gone.
+pub(super) fn landed(flight: *const AtomicUsize) {
+    wake(flight, 0);
+}
+
+/// Wakes up those who wait for a bit that was just cleared.
+fn wake<T>(word: *const T, bit: u32) {
     fence(Ordering::SeqCst);
     // SAFETY: The address is compared with those that others wait for, not accessed.
-    unsafe { bindings::wake_up_bit(state.cast_mut().cast(), BUSY_BIT as i32) };
+    unsafe { bindings::wake_up_bit(word.cast_mut().cast(), bit as i32) };
 }
 
 /// Announces the wish for a buffer. To be called before looking for one.
