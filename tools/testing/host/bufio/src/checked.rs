@@ -15,3 +15,4 @@ pub(crate) mod state;
 
 mod cache;
 mod races;
+mod writes;

@@ -4,9 +4,13 @@
 
 #[path = "../../../../../rust/dm/bufio/atomic.rs"]
 mod atomic;
+#[path = "../../../../../rust/dm/bufio/contents.rs"]
+pub(crate) mod contents;
 #[path = "../../../../../rust/dm/bufio/index.rs"]
 pub(crate) mod index;
 #[path = "../../../../../rust/dm/bufio/list.rs"]
 pub(crate) mod list;
+#[path = "../../../../../rust/dm/bufio/ranges.rs"]
+pub(crate) mod ranges;
 #[path = "../../../../../rust/dm/bufio/state.rs"]
 pub(crate) mod state;

@@ -2,6 +2,8 @@
 
 //! Random operations by one thread, compared with plain models.
 
+mod contents;
 mod index;
 mod list;
+mod ranges;
 mod state;

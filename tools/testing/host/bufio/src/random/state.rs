@@ -26,6 +26,11 @@ enum Op {
     Restart(bool),
     Claim,
     Evict(bool),
+    Dirty,
+    BeginWrite,
+    EndWrite,
+    BeginFill,
+    EndFill,
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -38,6 +43,11 @@ fn op() -> impl Strategy<Value = Op> {
         any::<bool>().prop_map(Op::Restart),
         Just(Op::Claim),
         any::<bool>().prop_map(Op::Evict),
+        Just(Op::Dirty),
+        Just(Op::BeginWrite),
+        Just(Op::EndWrite),
+        Just(Op::BeginFill),
+        Just(Op::EndFill),
     ]
 }
 
@@ -47,6 +57,9 @@ struct Model {
     contents: Contents,
     held: usize,
     referenced: bool,
+    dirty: bool,
+    writing: bool,
+    filling: bool,
 }
 
 impl Model {
@@ -56,6 +69,10 @@ impl Model {
             self.referenced = true;
         }
         allowed
+    }
+
+    fn is_kept(&self) -> bool {
+        self.dirty || self.writing || self.filling
     }
 
     fn start(&mut self, held: usize, allowed: bool) -> bool {
@@ -69,7 +86,7 @@ impl Model {
     fn evict(&mut self, force: bool) -> Evict {
         match self.contents {
             Owned | Busy => Evict::InUse,
-            _ if self.held > 0 => Evict::InUse,
+            _ if self.held > 0 || self.is_kept() => Evict::InUse,
             _ if self.referenced && !force => {
                 self.referenced = false;
                 Evict::Referenced
@@ -108,18 +125,42 @@ impl Model {
                 assert_eq!(state.try_restart(holders), self.start(hold.into(), allowed));
             }
             Op::Claim => {
-                let allowed = self.held == 1 && matches!(self.contents, Valid | Failed(_));
+                let free = self.held == 1 && !self.is_kept();
+                let allowed = free && matches!(self.contents, Valid | Failed(_));
                 assert_eq!(state.try_claim(), self.start(0, allowed));
                 self.held -= usize::from(allowed);
             }
             Op::Evict(force) => assert_eq!(state.try_evict(force), self.evict(force)),
+            Op::Dirty if self.contents == Valid && self.held > 0 => {
+                assert_eq!(state.set_dirty(), !self.dirty && !self.writing);
+                self.dirty = true;
+            }
+            Op::BeginWrite if self.dirty && !self.writing => {
+                state.begin_write();
+                (self.dirty, self.writing) = (false, true);
+            }
+            Op::EndWrite if self.writing => {
+                assert_eq!(state.end_write(), self.dirty);
+                self.writing = false;
+            }
+            Op::BeginFill if self.contents == Valid && (self.held > 0 || self.dirty) => {
+                assert_eq!(state.begin_fill(), !self.filling);
+                self.filling = true;
+            }
+            Op::EndFill if self.filling => {
+                state.end_fill();
+                self.filling = false;
+            }
             Op::Publish(_) | Op::Put | Op::Complete(..) => {}
+            Op::Dirty | Op::BeginWrite | Op::EndWrite | Op::BeginFill | Op::EndFill => {}
         }
     }
 
     fn compare(&self, state: &State) {
         let now = state.load();
         assert_eq!(now.is_busy(), self.contents == Busy);
+        assert_eq!(now.is_dirty(), self.dirty);
+        assert_eq!(now.is_writing(), self.writing);
         let producer = usize::from(self.contents == Busy);
         assert_eq!(now.count(), self.held + producer);
         let failure = match self.contents {
@@ -136,7 +177,14 @@ proptest! {
     #[test]
     fn behaves_as_the_model(ops in prop::collection::vec(op(), 0..500)) {
         let state = State::new();
-        let mut model = Model { contents: Owned, held: 0, referenced: false };
+        let mut model = Model {
+            contents: Owned,
+            held: 0,
+            referenced: false,
+            dirty: false,
+            writing: false,
+            filling: false,
+        };
         for op in ops {
             model.run(&state, op);
             model.compare(&state);
