@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A target for tests of the block cache: a read-only device whose data comes through it.
+//! Targets for tests of the block cache.
 //!
-//! What is read through the cache is compared with the device below from outside. `table` parses
-//! the table line, which says how the cache is used; `target` answers the core; `reader` reads.
+//! `bufio-test` is a read-only device whose data comes through the cache, and is compared with the
+//! device below from outside. `table` parses the table line, which says how the cache is used;
+//! `target` answers the core; `reader` reads. `bufio-store` runs programs that write through the
+//! cache: `store` answers the core, `program` runs them.
 
 #![forbid(unsafe_code)]
 
+mod program;
 mod reader;
+mod store;
 mod table;
 mod target;
 
@@ -16,6 +20,7 @@ use dm::{
     target::Registration, //
 };
 use kernel::prelude::*;
+use store::StoreTest;
 use target::BufioTest;
 
 module! {
@@ -30,17 +35,20 @@ module! {
 /// Where the target's messages go.
 static LOG: Log = Log::new(c"device-mapper: bufio-test");
 
-/// The module: the target.
+/// The module: the targets.
 #[pin_data]
 struct TestModule {
     #[pin]
     target: Registration<BufioTest>,
+    #[pin]
+    store: Registration<StoreTest>,
 }
 
 impl kernel::InPlaceModule for TestModule {
     fn init(_module: &'static ThisModule) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             target <- Registration::new(c"bufio-test"),
+            store <- Registration::new(c"bufio-store"),
         })
     }
 }

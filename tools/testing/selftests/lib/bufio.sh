@@ -74,3 +74,34 @@ same() { # device [chunk]
 reads_of() { # name
     awk '{ print $1, $3 }' "/sys/dev/block/$(majmin "$(dev "$1")")/stat"
 }
+
+# A device whose writes are programs: lower device, block size, buffers in reserve.
+# See store.py for the steps.
+screate() { # name lower block-size reserved
+    dm_create "$1" "0 $(sectors "$2") bufio-store $2 0 $3 $4"
+}
+steps() { # name step...
+    local name=$1
+    shift
+    python3 "$KSFT_LIB/store.py" run "$(dev "$name")" "$@"
+}
+# Random programs: as many blocks as there are in the data.
+store_random() { # name block-size seed steps [processes]
+    local how=random
+    [ $# -lt 5 ] || how=parallel
+    python3 "$KSFT_LIB/store.py" $how "$(dev "$1")" "$DIR/data" "$2" \
+        $(($(stat -c %s "$DIR/data") / $2)) "$3" "$4" ${5:+"$5"}
+}
+# What the file has from a byte on, as hexadecimal digits.
+lower_bytes() { # offset count
+    od -An -v -tx1 -j "$1" -N "$2" "$DIR/data" | tr -d ' \n'
+}
+# What "f" writes to a block.
+filled() { # block count
+    printf "%0.s$(printf %02x $(($1 & 255)))" $(seq "$2")
+}
+
+# Writes that a mapped device has sent down, and sectors: "requests sectors".
+writes_of() { # name
+    awk '{ print $5, $7 }' "/sys/dev/block/$(majmin "$(dev "$1")")/stat"
+}

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the device is asked for when parts of blocks are written: no read where a block,
+# or whole sectors of it, were overwritten, and else only the sectors that are missing.
+# Rows: B-08 B-11 B-13 B-21
+# Modules: rdm
+
+. "$(dirname "$0")/../lib/bufio.sh"
+setup() {
+    image $((1 << 20))
+    cp "$DIR/data" "$DIR/copy"
+}
+
+# A device that counts, with blocks of 64 KiB on it.
+begin() {
+    need_target
+    attach
+    dm_create und "0 2048 linear $L0 0"
+    screate t "$(dev und)" 65536 1
+    FLUSHES=0
+    UNIT=$(cat "/sys/dev/block/$(majmin "$(dev und)")/queue/physical_block_size")
+}
+# Steps, and then the reads and writes since the device was made: requests and sectors.
+# A flush counts as a write of no sectors.
+counts() { # reads writes step...
+    local reads=$1 writes=$2
+    shift 2
+    steps t "$@"
+    [[ " $* " != *" S "* ]] || FLUSHES=$((FLUSHES + 1))
+    equal "$(reads_of und)" "$reads" "reads and sectors"
+    # shellcheck disable=SC2086
+    set -- $writes
+    equal "$(writes_of und)" "$(($1 + FLUSHES)) $2" "writes and sectors"
+}
+many() { # operation block bytes-each
+    seq -f "$1:$2:%.0f:$3" 0 "$3" 65535
+}
+
+test_overwritten_by_small_writes() {
+    begin
+    # shellcheck disable=SC2046
+    counts "0 0" "0 0" $(many f 1 32)
+    counts "0 0" "1 128" S
+    equal "$(lower_bytes 65536 16)" "$(filled 1 16)"
+    # Nothing is left to be written.
+    counts "0 0" "1 128" S
+}
+test_overwritten_backwards() {
+    begin
+    # shellcheck disable=SC2046
+    counts "0 0" "0 0" $(many f 2 1024 | tac)
+    counts "0 0" "1 128" S
+}
+test_whole_sectors() {
+    begin
+    counts "0 0" "1 16" f:3:4096:8192 S
+    # Neighbours go out together.
+    counts "0 0" "2 48" f:3:16384:8192 f:3:24576:8192 S
+}
+test_part_of_a_sector() {
+    begin
+    counts "1 $((UNIT / 512))" "1 $((UNIT / 512))" f:4:100:32 S
+    equal "$(lower_bytes $((4 * 65536 + 100)) 32)" "$(filled 4 32)"
+    cmp -n 100 "$DIR/data" "$DIR/copy" $((4 * 65536)) $((4 * 65536))
+    # It is there now.
+    counts "1 $((UNIT / 512))" "2 $((UNIT / 256))" f:4:200:32 S
+}
+test_both_ends() {
+    begin
+    # The first and the last sector are missing, and what they take of the last unit.
+    local last=$((UNIT / 512))
+    counts "2 $((1 + last))" "1 $((32 + last))" f:5:32:16384 S
+}
+test_places_that_are_far_apart() {
+    begin
+    # One read, since what is between them is missing, too.
+    counts "1 $((65536 / 512 - (65536 - 60000) / UNIT * UNIT / 512))" "2 $((UNIT / 256))" \
+        f:6:0:32 f:6:60000:32 S
+}
+test_many_places() {
+    begin
+    counts "0 0" "0 0" f:7:0:32 f:7:8192:32 f:7:16384:32 f:7:24576:32 f:7:32768:32 f:7:40960:32
+    # One more than can be kept: all is read, once, and for good.
+    counts "1 128" "0 0" f:7:49152:32
+    counts "1 128" "0 0" f:7:57344:32 f:7:5000:100 r:7@0
+}
+test_reading_what_is_missing() {
+    begin
+    counts "1 120" "0 0" f:8:0:4096 r:8@0
+    counts "2 248" "0 0" r:9@0
+    counts "2 248" "0 0" c:8:0:0 x:0@0
+}
+test_read_ahead() {
+    begin
+    counts "1 512" "0 0" p:4:4 r:4@0 r:5@1 r:7@2
+}
+test_flush_and_discard() {
+    begin
+    steps t F D:2:1
+    fails "Input/output error" steps t D:999999:1
+}
+
+bufio_main "$@"
