@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Aligned sequential writes: how often tags are read that are about to be overwritten. C reads
-# each buffer of tags once, whatever the mode (case I01); ours does not read any.
+# each buffer of tags once, whatever the mode (case I01); ours does not read any, but for one
+# case. When the journal is written out, its last block may leave a sector of tags incomplete;
+# that sector is read. With blocks of 4096 bytes, 128 of which have their tags in one sector, a
+# small journal does that for nearly every sector, which is more reads, though of less, than C's.
 # Rows: I-09 B-17
 # Needs: integrity
 # Time: 200
@@ -10,7 +13,12 @@
 . "$(dirname "$0")/../lib/volumes.sh"
 
 check() { # reads, reads of C, what
-    if [ "$RDM_MODULES" != c ]; then
+    say "$3: $1"
+    if [ "$RDM_MODULES" != c ] && [[ $3 == J* ]]; then
+        local most=4
+        [[ $3 != *4096* ]] || most=16
+        [ "$1" -le $most ] || fail "$3: $1, at most $most are expected"
+    elif [ "$RDM_MODULES" != c ]; then
         equal "$1" 0 "$3"
     elif [[ $3 != J* ]]; then
         equal "$1" "$2" "$3"
@@ -41,10 +49,8 @@ reads_are() { # mode block size, then buffer sectors and what C reads for them..
 test_journal() { reads_are J 512 1 128 8 16 128 1; }
 test_bitmap() { reads_are B 512 1 128 8 16 128 1; }
 test_direct() { reads_are D 512 1 128 8 16 128 1; }
-test_blocks_of_4096() {
-    reads_are J 4096 1 16 8 2 128 1
-    reads_are B 4096 1 16
-    reads_are D 4096 1 16
-}
+test_journal_blocks_of_4096() { reads_are J 4096 1 16 8 2 128 1; }
+test_bitmap_blocks_of_4096() { reads_are B 4096 1 16 8 2 128 1; }
+test_direct_blocks_of_4096() { reads_are D 4096 1 16 8 2 128 1; }
 
 ksft_main "$@"

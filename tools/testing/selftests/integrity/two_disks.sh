@@ -10,7 +10,8 @@
 . "$(dirname "$0")/../lib/volumes.sh"
 
 cuts() { # mode options [option of the checker]
-    local name
+    local name points=(--points 8)
+    [ -z "$LONG" ] || points=()
     for name in data data.log meta meta.log; do
         case $name in *.log) empty $name 100 ;; *) empty $name 4 ;; esac >"$DIR/loop.$name"
     done
@@ -18,7 +19,7 @@ cuts() { # mode options [option of the checker]
         --device "$(cat "$DIR/loop.data"),$(cat "$DIR/loop.meta")" \
         --log-device "$(cat "$DIR/loop.data.log"),$(cat "$DIR/loop.meta.log")" \
         --target "$I" --targets "$TARGETS" --mode "$1" --operations "${LONG:+10}60" \
-        --options "internal_hash:crc32c $2" "${@:3}"
+        --options "internal_hash:crc32c $2" "${points[@]}" "${@:3}"
 }
 test_journal() { cuts J journal_sectors:1056; }
 test_bitmap() { cuts B "sectors_per_bit:64 bitmap_flush_interval:100"; }
