@@ -11,7 +11,7 @@
 //!
 //! Entry `n` is in sector `n % 8`. It has the logical sector of its block, the eight bytes at the
 //! end of each sector of the block, and the tag. These eight bytes of *every* sector of a section
-//! are a [commit id](CommitIds), which tells whether the sector belongs to a section that was
+//! are a commit id, which tells whether the sector belongs to a section that was
 //! written to the end. With a journal MAC, the eight bytes before it are, in the sectors of
 //! entries, an eighth of the MAC of the section.
 //!

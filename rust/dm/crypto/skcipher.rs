@@ -404,7 +404,7 @@ impl Place {
 ///
 /// # Invariants
 ///
-/// `memory` is aligned for a [`Frame`] and has [`HEAD`] and `context` bytes.
+/// `memory` is aligned for a `Frame` and has `HEAD` and `context` bytes.
 pub struct Workspace {
     memory: KVec<Line>,
     context: usize,
