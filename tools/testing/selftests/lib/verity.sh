@@ -5,6 +5,7 @@
 # line of them, in which every argument can be replaced.
 
 . "$(dirname "${BASH_SOURCE[0]}")/ksft.sh"
+. "$KSFT_LIB/tables.sh"
 
 # Formats and takes the parameters from what the tool says.
 vformat() { # data hash [option...]
@@ -62,17 +63,5 @@ vopen() { # name [option...]
 
 # The table must be refused with this text and errno, and nothing may stay.
 refused() { # "text" symbol table [ro|rw]
-    local reply errno left
-    printf '%s\t%s\t%s\n' "${4:-ro}" "$VERITY_MODULE" "$3" >&"$TABLES_IN"
-    IFS= read -r -t 60 -u "$TABLES_OUT" reply || fail "no answer for: $3"
-    IFS=$'\t' read -r errno left _ <<<"${reply/$'\t\t'/$'\t-\t'}"
-    equal "$errno" "$2" "errno of: $3"
-    equal "$left" - "left behind by: $3"
-    [[ $reply$'\t' =~ $'\t'"device-mapper: table: "[0-9]+:[0-9]+": $T: $1 (-$2)"$'\t' ]] ||
-        fail "no '$T: $1 (-$2)' in '${reply//$'\t'/ | }' for: $3"
-}
-# Started once for a file; its pipes are known under numbers that subshells keep.
-tables_start() {
-    coproc TABLES { exec python3 "$KSFT_LIB/tables.py"; }
-    exec {TABLES_OUT}<&"${TABLES[0]}" {TABLES_IN}>&"${TABLES[1]}"
+    table_refused "$VERITY_MODULE" "$@"
 }
