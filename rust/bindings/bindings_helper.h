@@ -45,6 +45,7 @@ enum {
 	RDM_REQ_OP_MASK = REQ_OP_MASK,
 	RDM_REQ_FUA = (unsigned int __force)REQ_FUA,
 	RDM_REQ_PREFLUSH = (unsigned int __force)REQ_PREFLUSH,
+	RDM_REQ_INTEGRITY = (unsigned int __force)REQ_INTEGRITY,
 	RDM_REQ_SYNC = (unsigned int __force)REQ_SYNC,
 	RDM_BLK_OPEN_READ = (unsigned int __force)BLK_OPEN_READ,
 	RDM_BLK_OPEN_WRITE = (unsigned int __force)BLK_OPEN_WRITE,

@@ -8,6 +8,7 @@
 //! from then on fails, once; the second counts. Walking `n` up from 1 until nothing fails visits
 //! every error path. In other builds [`point`] is nothing.
 
+use crate::bindings;
 use kernel::{
     alloc::Flags,
     prelude::*, //
@@ -26,6 +27,16 @@ mod fail {
         /// The number of allocations since the module was loaded or this was written.
         pub(super) static fail_points: UintParam = UintParam::new(0), 0o644;
     }
+}
+
+/// Runs `f`, in which allocations start no I/O to get memory: for those that I/O waits for.
+pub fn without_io<R>(f: impl FnOnce() -> R) -> R {
+    // SAFETY: The helper has no requirements.
+    let flags = unsafe { bindings::rdm_memalloc_noio_save() };
+    let result = f();
+    // SAFETY: The flags are those of this task, from above.
+    unsafe { bindings::rdm_memalloc_noio_restore(flags) };
+    result
 }
 
 /// A place where an allocation may fail. Any context.
@@ -91,6 +102,17 @@ pub fn bytes(bytes: &[u8], flags: Flags) -> Result<KVec<u8>> {
 pub fn zeroed<T: Zeroable>(len: usize, flags: Flags) -> Result<KVVec<T>> {
     point()?;
     Ok(KVVec::zeroed(len, flags)?)
+}
+
+/// Allocates `len` copies of `value`, with pages of their own if there are many. The context is
+/// that of `flags`.
+///
+/// # Errors
+///
+/// `ENOMEM`.
+pub fn filled<T: Copy>(value: T, len: usize, flags: Flags) -> Result<KVVec<T>> {
+    point()?;
+    Ok(KVVec::from_elem(value, len, flags)?)
 }
 
 /// Allocates room for `len` elements. The context is that of `flags`.

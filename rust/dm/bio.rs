@@ -32,6 +32,7 @@ mod data;
 mod job;
 mod list;
 mod map;
+mod metadata;
 mod plug;
 mod sort;
 
@@ -126,6 +127,7 @@ struct Header<T: Operations> {
     instance: NonNull<Instance<T>>,
     end_io: bindings::bio_end_io_t,
     iter: bindings::bvec_iter,
+    metadata: *mut bindings::bio_integrity_payload,
     next: *mut Header<T>,
     copy: Option<NonNull<bindings::bio>>,
     data: T::PerBio,
@@ -331,6 +333,7 @@ impl<'a, T: Operations> Owned<'a, T> {
             part.advance(from);
             let mut iter = part.into_iter();
             iter.bi_size = bytes;
+            metadata::detach(bio);
             (*bio).bi_iter = iter;
             (*bio).bi_status = 0;
         }
@@ -361,6 +364,7 @@ impl<'a, T: Operations> Owned<'a, T> {
             (*bio).bi_end_io = (*header).end_io;
             (*bio).bi_status = status.0;
             copy::drop_copy(header);
+            metadata::attach(bio, (*header).metadata);
             (&raw mut (*header).data).drop_in_place();
             bindings::bio_endio(bio);
         }

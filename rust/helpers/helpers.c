@@ -9,6 +9,7 @@
 #define __rust_helper
 
 #include "aes.c"
+#include "bio-integrity.c"
 #include "blkdev.c"
 #include "completion.c"
 #include "device-mapper.c"

@@ -8,6 +8,7 @@ use super::{
         Decision, //
     },
     end_io,
+    metadata,
     redirect,
     Cursor,
     Header,
@@ -133,6 +134,16 @@ impl<'a, T: Operations> MapBio<'a, T> {
         fua
     }
 
+    /// Returns the bytes of metadata that come with the bio, or `None` if it has none.
+    #[inline]
+    pub fn metadata_bytes(&self) -> Option<u32> {
+        // SAFETY: By the type invariant, the bio is valid, and so is its metadata.
+        unsafe {
+            let payload = metadata::of(self.bio.as_ptr());
+            (!payload.is_null()).then(|| (*bindings::rdm_bip_iter(payload)).bi_size)
+        }
+    }
+
     /// Returns whether all pieces of the data are multiples of `bytes` long, a power of two.
     #[inline]
     pub fn is_aligned_to(&self, bytes: u32) -> bool {
@@ -207,6 +218,7 @@ impl<'a, T: Operations> MapBio<'a, T> {
                 instance: NonNull::from(self.instance),
                 end_io: (*bio).bi_end_io,
                 iter: (*bio).bi_iter,
+                metadata: metadata::of(bio),
                 next: core::ptr::null_mut(),
                 copy: None,
                 data,

@@ -161,14 +161,28 @@ impl Hash {
     /// # Errors
     ///
     /// `EINVAL` if `out` is too short, or an error of the algorithm.
+    #[inline]
     pub fn digest(&self, parts: &[Data<'_>], out: &mut [u8]) -> Result {
+        self.digest_all(parts.iter().copied(), out)
+    }
+
+    /// Writes the digest of parts, one after the other, to the front of `out`. Any context.
+    ///
+    /// # Errors
+    ///
+    /// As [`digest`](Self::digest).
+    pub fn digest_all<'a>(
+        &self,
+        parts: impl IntoIterator<Item = Data<'a>>,
+        out: &mut [u8],
+    ) -> Result {
         if out.len() < self.digest_size() {
             return Err(EINVAL);
         }
         let mut desc = Desc::new(self);
         desc.init()?;
         for part in parts {
-            desc.update(*part)?;
+            desc.update(part)?;
         }
         // SAFETY: The descriptor is in use, and `out` takes a digest.
         to_result(unsafe { bindings::crypto_shash_final(desc.as_ptr(), out.as_mut_ptr()) })
