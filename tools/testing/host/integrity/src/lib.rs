@@ -13,12 +13,16 @@ pub mod bitmap;
 pub mod commit;
 #[path = "../../../../../drivers/md/integrity/format.rs"]
 pub mod format;
+#[path = "../../../../../drivers/md/integrity/index.rs"]
+pub mod index;
 #[path = "../../../../../drivers/md/integrity/journal.rs"]
 pub mod journal;
 #[path = "../../../../../drivers/md/integrity/layout.rs"]
 pub mod layout;
 #[path = "../../../../../drivers/md/integrity/options.rs"]
 pub mod options;
+#[path = "../../../../../drivers/md/integrity/ranges.rs"]
+pub mod ranges;
 #[path = "../../../../../drivers/md/integrity/replay.rs"]
 pub mod replay;
 #[path = "../../../../../drivers/md/integrity/shape.rs"]
