@@ -171,8 +171,8 @@ fn step(geometry: &Geometry, number: u32, sequence: Sequence) -> (u32, Sequence)
 }
 
 impl Plan {
-    /// Looks at a journal. It is not needed for one that was just formatted, or emptied in this
-    /// mode: that goes on where it was.
+    /// Looks at a journal. One that was just formatted need not be read for that; one that was in
+    /// use and emptied since then is not looked at, and goes on where it was.
     pub fn new<J: Journal + ?Sized>(journal: &J, mode: Mode) -> Result<Self, ReplayError> {
         let geometry = journal.geometry();
         let survey = Survey::new(journal)?;
