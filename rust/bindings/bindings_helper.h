@@ -16,6 +16,7 @@
 #include <linux/reboot.h>
 #include <linux/rslib.h>
 #include <linux/security.h>
+#include <crypto/aead.h>
 #include <crypto/aes.h>
 #include <crypto/hash.h>
 #include <crypto/md5.h>

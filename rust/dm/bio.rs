@@ -35,6 +35,7 @@ mod map;
 mod metadata;
 mod plug;
 mod sort;
+mod tags;
 
 pub use batch::Batch;
 pub(crate) use batch::Batches;
@@ -62,6 +63,10 @@ pub use plug::plugged;
 pub use sort::{
     Sorted,
     Sorter, //
+};
+pub use tags::{
+    TagPool,
+    Tags, //
 };
 
 use crate::{
@@ -130,6 +135,7 @@ struct Header<T: Operations> {
     metadata: *mut bindings::bio_integrity_payload,
     next: *mut Header<T>,
     copy: Option<NonNull<bindings::bio>>,
+    tags: Option<Tags>,
     data: T::PerBio,
 }
 
@@ -365,6 +371,7 @@ impl<'a, T: Operations> Owned<'a, T> {
             (*bio).bi_status = status.0;
             copy::drop_copy(header);
             metadata::attach(bio, (*header).metadata);
+            (&raw mut (*header).tags).drop_in_place();
             (&raw mut (*header).data).drop_in_place();
             bindings::bio_endio(bio);
         }

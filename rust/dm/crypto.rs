@@ -2,8 +2,10 @@
 
 //! Hashes and ciphers of the kernel.
 
+pub mod aead;
 pub mod aes;
 pub mod crc32;
+mod frame;
 pub mod md5;
 pub mod sha256;
 pub mod shash;

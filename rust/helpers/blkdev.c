@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include <linux/bio.h>
+#include <linux/bio-integrity.h>
 #include <linux/blk-integrity.h>
 #include <linux/blkdev.h>
 
@@ -50,4 +51,23 @@ __rust_helper bool rust_helper_rdm_bdev_metadata(struct block_device *bdev, unsi
 __rust_helper bool rust_helper_bdev_stable_writes(struct block_device *bdev)
 {
 	return bdev_stable_writes(bdev);
+}
+
+/* Has metadata of a bio, which is for a device, sent or received with it. */
+__rust_helper int rust_helper_rdm_bio_add_metadata(struct bio *bio, void *bytes, unsigned int len,
+						   sector_t sector, gfp_t gfp)
+{
+	struct bio_integrity_payload *bip = bio_integrity_alloc(bio, gfp, 1);
+
+	if (IS_ERR(bip))
+		return PTR_ERR(bip);
+	bip->bip_iter.bi_sector = sector;
+	if (bio_integrity_add_page(bio, virt_to_page(bytes), len, offset_in_page(bytes)) != len)
+		return -EINVAL;
+	return 0;
+}
+
+__rust_helper void rust_helper_rdm_bdev_name(struct block_device *bdev, char *name, size_t len)
+{
+	snprintf(name, len, "%pg", bdev);
 }

@@ -8,6 +8,7 @@
 
 #define __rust_helper
 
+#include "aead.c"
 #include "aes.c"
 #include "bio-integrity.c"
 #include "blkdev.c"

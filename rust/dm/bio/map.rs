@@ -221,6 +221,7 @@ impl<'a, T: Operations> MapBio<'a, T> {
                 metadata: metadata::of(bio),
                 next: core::ptr::null_mut(),
                 copy: None,
+                tags: None,
                 data,
             });
             NonNull::new_unchecked(header)

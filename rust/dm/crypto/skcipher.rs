@@ -10,6 +10,7 @@
 //!
 //! C header: [`include/crypto/skcipher.h`](srctree/include/crypto/skcipher.h)
 
+use super::frame::Memory;
 use crate::{
     alloc,
     bindings,
@@ -404,15 +405,11 @@ impl Place {
 ///
 /// # Invariants
 ///
-/// `memory` is aligned for a `Frame` and has `HEAD` and `context` bytes.
+/// `memory` has a `Frame`, and `context` bytes behind `HEAD`.
 pub struct Workspace {
-    memory: KVec<Line>,
+    memory: Memory,
     context: usize,
 }
-
-/// A unit of memory that is aligned as a frame.
-#[repr(C, align(64))]
-struct Line([u8; 64]);
 
 impl Workspace {
     /// Allocates a workspace for a cipher and others of the same algorithm. May sleep.
@@ -421,24 +418,17 @@ impl Workspace {
     ///
     /// `ENOMEM`.
     pub fn new(cipher: &Cipher, _: MaySleep<'_>) -> Result<Self> {
-        alloc::point()?;
         let bytes = HEAD.checked_add(cipher.context).ok_or(ENOMEM)?;
-        let lines = bytes.max(size_of::<Frame>()).div_ceil(size_of::<Line>());
-        let mut memory = KVec::with_capacity(lines, GFP_KERNEL)?;
-        for _ in 0..lines {
-            memory.push(Line([0; 64]), GFP_KERNEL)?;
-        }
-        // INVARIANT: The lines are aligned as a frame, and there are enough of them.
+        // INVARIANT: There is enough of it.
         Ok(Self {
-            memory,
+            memory: Memory::new(bytes.max(size_of::<Frame>()))?,
             context: cipher.context,
         })
     }
 
     /// Makes a request that may sleep.
     pub fn request<'a>(&'a mut self, _: MaySleep<'a>) -> Request<'a> {
-        let frame = NonNull::from(self.memory.as_mut_slice()).cast();
         // SAFETY: By the type invariant; the token says that this context may sleep.
-        unsafe { Request::new(frame, self.context, true) }
+        unsafe { Request::new(self.memory.front(), self.context, true) }
     }
 }

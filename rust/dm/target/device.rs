@@ -124,6 +124,18 @@ impl Device {
         unsafe { bindings::bdev_physical_block_size(self.bdev()) }
     }
 
+    /// Calls `f` with the name of the device as the kernel knows it, such as `dm-0`.
+    pub fn with_disk_name<R>(&self, f: impl FnOnce(&CStr) -> R) -> R {
+        // `BDEVNAME_SIZE`.
+        let mut name = [0_u8; 32];
+        // SAFETY: By the type invariant, the device is open; the name is cut to what fits.
+        unsafe {
+            bindings::rdm_bdev_name(self.bdev(), name.as_mut_ptr().cast(), name.len())
+            //
+        };
+        f(CStr::from_bytes_until_nul(&name).unwrap_or_default())
+    }
+
     /// Returns whether the device has zones. Any context.
     pub fn is_zoned(&self) -> bool {
         // SAFETY: By the type invariant, the device is open.
