@@ -9,11 +9,13 @@
 use crate::{
     iv::Counter,
     options::SectorSize,
-    special::Special, //
+    special::Special,
+    tagged::Tagged, //
 };
 use dm::{
     bio::Cursor,
     context::MaySleep,
+    crypto::aead::Aead,
     crypto::skcipher::{
         self,
         Cipher,
@@ -31,41 +33,80 @@ use kernel::prelude::*;
 /// The bytes of the vectors that most ciphers take.
 const USUAL_IV_SIZE: usize = 16;
 
-/// The ciphers of a device, all of one algorithm, each with a key of its own: a power of two.
+/// The ciphers of a device.
 ///
 /// # Invariants
 ///
 /// There is at least one.
-pub(crate) struct Ciphers(KVec<Cipher>);
+pub(crate) enum Ciphers {
+    /// All of one algorithm, each with a key of its own: a power of two.
+    Plain(KVec<Cipher>),
+    /// One that authenticates.
+    Aead(Aead),
+}
 
 impl Ciphers {
-    pub(crate) fn new(ciphers: KVec<Cipher>) -> Result<Self> {
+    pub(crate) fn plain(ciphers: KVec<Cipher>) -> Result<Self> {
         if ciphers.is_empty() {
             return Err(EINVAL);
         }
         // INVARIANT: Checked above.
-        Ok(Self(ciphers))
+        Ok(Self::Plain(ciphers))
     }
 
     pub(crate) fn get(&self, index: u32) -> Option<&Cipher> {
-        self.0.get(index as usize)
+        match self {
+            Self::Plain(ciphers) => ciphers.get(index as usize),
+            Self::Aead(_) => None,
+        }
+    }
+
+    pub(crate) fn aead(&self) -> Option<&Aead> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Aead(aead) => Some(aead),
+        }
     }
 
     /// Returns the cipher for a sector of the count that vectors are made of, before that is cut
     /// to large sectors.
     #[inline]
-    fn of_sector<'a>(&'a self, first: &'a Cipher, sector: u64) -> &'a Cipher {
-        let last = self.0.len().wrapping_sub(1);
-        self.0.get(sector as usize & last).unwrap_or(first)
+    fn of_sector<'a>(ciphers: &'a [Cipher], first: &'a Cipher, sector: u64) -> &'a Cipher {
+        let last = ciphers.len().wrapping_sub(1);
+        ciphers.get(sector as usize & last).unwrap_or(first)
     }
 
     /// As [`of_sector`](Self::of_sector), without the first one at hand.
     pub(crate) fn of(&self, sector: u64) -> Option<&Cipher> {
-        Some(self.of_sector(self.first()?, sector))
+        let ciphers = self.all();
+        Some(Self::of_sector(ciphers, ciphers.first()?, sector))
+    }
+
+    /// Returns the ciphers that do not authenticate.
+    #[inline]
+    fn all(&self) -> &[Cipher] {
+        match self {
+            Self::Plain(ciphers) => ciphers,
+            Self::Aead(_) => &[],
+        }
     }
 
     pub(crate) fn first(&self) -> Option<&Cipher> {
-        self.0.first()
+        self.all().first()
+    }
+
+    pub(crate) fn iv_size(&self) -> usize {
+        match self {
+            Self::Plain(ciphers) => ciphers.first().map_or(0, Cipher::iv_size),
+            Self::Aead(aead) => aead.iv_size(),
+        }
+    }
+
+    pub(crate) fn block_size(&self) -> usize {
+        match self {
+            Self::Plain(ciphers) => ciphers.first().map_or(0, Cipher::block_size),
+            Self::Aead(aead) => aead.block_size(),
+        }
     }
 }
 
@@ -117,6 +158,8 @@ pub(crate) enum Mode {
     Plain(Option<Counter>),
     /// By more than that.
     Special(Special),
+    /// With metadata, not by [`Converter::convert`].
+    Tagged(Tagged),
 }
 
 /// What encrypts and decrypts.
@@ -146,11 +189,14 @@ impl Converter {
         iv_size: u32,
         token: MaySleep<'_>,
     ) -> Result<Self> {
-        let first = ciphers.first().ok_or(EINVAL)?;
-        let direct = first.is_quick() && matches!(mode, Mode::Plain(_));
-        let rooms = match direct {
-            true => None,
-            false => Some(Self::rooms(first, numbering.sector_size, token)?),
+        let rooms = match (&mode, ciphers.first()) {
+            (Mode::Plain(_), Some(first)) if first.is_quick() => None,
+            (Mode::Tagged(_), _) => None,
+            (_, first) => Some(Self::rooms(
+                first.ok_or(EINVAL)?,
+                numbering.sector_size,
+                token,
+            )?),
         };
         Ok(Self {
             ciphers,
@@ -178,13 +224,22 @@ impl Converter {
     /// Returns whether conversions need nothing but the stack, in any context.
     #[inline]
     pub(crate) fn is_direct(&self) -> bool {
-        self.rooms.is_none()
+        self.rooms.is_none() && !matches!(self.mode, Mode::Tagged(_))
+    }
+
+    /// Returns what there is besides if sectors have metadata.
+    #[inline]
+    pub(crate) fn tagged(&self) -> Option<&Tagged> {
+        match &self.mode {
+            Mode::Tagged(tagged) => Some(tagged),
+            Mode::Plain(_) | Mode::Special(_) => None,
+        }
     }
 
     pub(crate) fn special(&self) -> Option<&Special> {
         match &self.mode {
             Mode::Special(special) => Some(special),
-            Mode::Plain(_) => None,
+            Mode::Plain(_) | Mode::Tagged(_) => None,
         }
     }
 
@@ -206,7 +261,7 @@ impl Converter {
         let Some(rooms) = &self.rooms else {
             let counter = match self.mode {
                 Mode::Plain(counter) => counter,
-                Mode::Special(_) => return Err(EIO),
+                Mode::Special(_) | Mode::Tagged(_) => return Err(EIO),
             };
             return skcipher::on_stack(|request| {
                 self.plain(request, direction, (src, dst), sector, counter)
@@ -224,6 +279,7 @@ impl Converter {
             Mode::Plain(counter) => {
                 self.plain(&mut request, direction, (src, dst), sector, *counter)
             }
+            Mode::Tagged(_) => Err(EIO),
             Mode::Special(special) => special.convert(
                 self,
                 &mut request,
@@ -247,7 +303,8 @@ impl Converter {
     ) -> Result {
         let unit = self.numbering.sector_size.bytes();
         let mut numbers = self.numbering.from(sector);
-        let first = self.ciphers.first().ok_or(EIO)?;
+        let ciphers = self.ciphers.all();
+        let first = ciphers.first().ok_or(EIO)?;
         let iv_size = self.iv_size;
         while let (Some(from), Some(to)) = (src.segment(), dst.segment()) {
             let len = (from.len().min(to.len()) as u32) & !unit.wrapping_sub(1);
@@ -259,7 +316,7 @@ impl Converter {
                 if let Some(counter) = counter {
                     write_iv(counter, number, iv, iv_size);
                 }
-                self.ciphers.of_sector(first, sector)
+                Ciphers::of_sector(ciphers, first, sector)
             })?;
             src.advance(len);
             dst.advance(len);

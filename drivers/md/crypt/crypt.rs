@@ -3,19 +3,23 @@
 //! The crypt target: what is written is encrypted, what is read is decrypted.
 //!
 //! One file for each activity: `table`, `options`, `cipher`, `key` and `encryption` parse the table
-//! line, `environment` gets for them what they need; `target` answers the core and says which bio
-//! goes where, `convert` works through its sectors, `special` does so for the modes that change
-//! data beside the cipher; `iv`, `iv_lmk`, `iv_tcw`, `iv_elephant` are the formulas of those modes,
-//! `layout` what is computed from sectors; `secret` is where keys are, and changes them on a
+//! line, `environment` gets for them what they need; `construct` makes a device of it, `target`
+//! answers the core and says which bio goes where. `convert` works through the sectors of a bio,
+//! `special` does so for the modes that change data beside the cipher, `tagged` and `tagged_bio`
+//! where sectors have metadata; `iv`, `iv_lmk`, `iv_tcw`, `iv_elephant` are the formulas of those
+//! modes, `layout` what is computed from sectors. `secret` is where keys are, and changes them on a
 //! `message`; `status` prints.
 
 #![forbid(unsafe_code)]
 
+mod construct;
 mod convert;
 mod environment;
 mod params;
 mod secret;
 mod special;
+mod tagged;
+mod tagged_bio;
 mod target;
 
 // Files without kernel types are compiled on the host as well, where tests use all of them.

@@ -24,6 +24,7 @@ use dm::{
     bio::Lack,
     context::MaySleep,
     crypto::{
+        aead::Aead,
         shash::Hash,
         skcipher::Cipher, //
     },
@@ -85,8 +86,11 @@ pub(crate) fn set_key(
     key: &[u8],
     token: MaySleep<'_>,
 ) -> Outcome<()> {
-    let cipher = ciphers.get(index).ok_or(errno::EINVAL)?;
-    cipher.set_key(key, token).map_err(errno)
+    let result = match ciphers {
+        Ciphers::Plain(_) => ciphers.get(index).ok_or(errno::EINVAL)?.set_key(key, token),
+        Ciphers::Aead(aead) => aead.set_key(key, token),
+    };
+    result.map_err(errno)
 }
 
 fn open_ciphers(name: &CStr, count: u32, token: MaySleep<'_>) -> Result<Ciphers> {
@@ -94,7 +98,7 @@ fn open_ciphers(name: &CStr, count: u32, token: MaySleep<'_>) -> Result<Ciphers>
     for _ in 0..count {
         ciphers.push(Cipher::new(name, token)?, GFP_KERNEL)?;
     }
-    Ciphers::new(ciphers)
+    Ciphers::plain(ciphers)
 }
 
 impl Environment for Kernel<'_> {
@@ -143,22 +147,18 @@ impl Environment for Kernel<'_> {
 
     fn open_cipher(&mut self, name: &CStr, transforms: u32, aead: bool) -> Outcome<Ciphers> {
         if aead {
-            LOG.error(format_args!(
-                "authenticated encryption is not supported yet"
-            ));
-            return Err(errno::EOPNOTSUPP);
+            let aead = Aead::new(name, self.ti.may_sleep()).map_err(errno)?;
+            return Ok(Ciphers::Aead(aead));
         }
         open_ciphers(name, transforms, self.ti.may_sleep()).map_err(errno)
     }
 
     fn iv_size(&self, ciphers: &Ciphers) -> u32 {
-        ciphers.first().map_or(0, |cipher| cipher.iv_size() as u32)
+        ciphers.iv_size() as u32
     }
 
     fn block_size(&self, ciphers: &Ciphers) -> u32 {
-        ciphers
-            .first()
-            .map_or(0, |cipher| cipher.block_size() as u32)
+        ciphers.block_size() as u32
     }
 
     fn read_key(&mut self, key: &Reference<'_>, out: &mut [u8]) -> Outcome<()> {
@@ -203,7 +203,10 @@ impl Environment for Kernel<'_> {
         })
     }
 
-    fn set_tag_size(&mut self, _: &mut Ciphers, _size: u32) -> Outcome<()> {
-        Err(errno::EINVAL)
+    fn set_tag_size(&mut self, ciphers: &mut Ciphers, size: u32) -> Outcome<()> {
+        let Ciphers::Aead(aead) = ciphers else {
+            return Err(errno::EINVAL);
+        };
+        aead.set_tag_size(size, self.ti.may_sleep()).map_err(errno)
     }
 }

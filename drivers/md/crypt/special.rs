@@ -316,9 +316,7 @@ pub(crate) enum State {
 impl State {
     pub(crate) fn new(generator: Generator, iv_size: u32) -> Result<Self> {
         match generator {
-            Generator::Counter(_) => Ok(Self::None),
-            // It is stored in metadata, which this target does not have yet.
-            Generator::Random => Err(EOPNOTSUPP),
+            Generator::Counter(_) | Generator::Random => Ok(Self::None),
             _ => Ok(Self::Special(Special::new(generator, iv_size)?)),
         }
     }

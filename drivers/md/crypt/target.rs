@@ -9,6 +9,11 @@
 //! complete in an interrupt wait for a thread together.
 
 use crate::{
+    construct::{
+        make_queues,
+        mode_of,
+        vectors_of, //
+    },
     convert::{
         Converter,
         Mode,
@@ -25,12 +30,12 @@ use crate::{
     },
     params,
     secret::Keeper,
-    special::State,
     status::Table,
     table::{
         self,
         Config, //
     },
+    tagged::Tagged,
     LOG, //
 };
 use core::{
@@ -83,8 +88,7 @@ use dm::{
 };
 use kernel::{
     page::PAGE_SIZE,
-    prelude::*,
-    str::CString, //
+    prelude::*, //
 };
 
 /// The version of the C target whose features these are.
@@ -96,22 +100,19 @@ const SMALL: u32 = 16384;
 /// The small reads that one thread decrypts if it has company.
 const SHARE: usize = 16;
 
-/// The number in the names of the queues, which must differ while a table replaces another.
-static NUMBER: AtomicU32 = AtomicU32::new(0);
-
 /// The environment of the parser, whose types the table is made of.
 pub(crate) type Env = Kernel<'static>;
 
 /// A crypt device.
 pub(crate) struct Crypt {
     // Hot: read for each bio.
-    converter: Converter,
-    device: Device,
+    pub(crate) converter: Converter,
+    pub(crate) device: Device,
     start: u64,
     splitting: Splitting,
     flags: Flags,
-    queue: OwnedQueue,
-    io_queue: OwnedQueue,
+    pub(crate) queue: OwnedQueue,
+    pub(crate) io_queue: OwnedQueue,
     shared: bool,
     /// The writes that are on `queue`.
     encrypting: AtomicU32,
@@ -122,63 +123,25 @@ pub(crate) struct Crypt {
     mac_key_size_given: bool,
 }
 
-/// Takes the queues' number, and makes them: that for conversions, and that for what follows.
-fn make_queues(
-    ti: &Construction<'_>,
-    flags: &Flags,
-) -> Result<(OwnedQueue, OwnedQueue), TableError> {
-    const TEXT: &CStr = c"Couldn't create kcryptd queue";
-
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-    let device = ti.device_name().to_str().unwrap_or_default();
-    let mut common = workqueue::Flags::MEM_RECLAIM | workqueue::Flags::SYSFS;
-    if flags.high_priority {
-        common = common | workqueue::Flags::HIGHPRI;
-    }
-    let (bound, limit) = match flags.same_cpu_crypt {
-        true => (workqueue::Flags::PERCPU, 1),
-        false => (workqueue::Flags::UNBOUND, workqueue::online_cpus()),
-    };
-    let intensive = match flags.same_cpu_crypt {
-        true => bound | workqueue::Flags::CPU_INTENSIVE,
-        false => bound,
-    };
-    let make = |name: Result<CString, _>, flags, limit| {
-        let name = name.map_err(|_| ENOMEM)?;
-        OwnedQueue::with_limit(&name, flags, limit, ti.may_sleep())
-    };
-    let io_queue = make(
-        CString::try_from_fmt(fmt!("kcryptd_io-{device}-{number}")),
-        common | bound,
-        0,
-    )
-    .map_err(with_text(c"Couldn't create kcryptd io queue"))?;
-    let queue = make(
-        CString::try_from_fmt(fmt!("kcryptd-{device}-{number}")),
-        common | intensive,
-        limit,
-    )
-    .map_err(with_text(TEXT))?;
-    Ok((queue, io_queue))
-}
-
 impl Crypt {
     fn new(ti: &Construction<'_>, config: Config<Kernel<'_>>) -> Result<Self, TableError> {
         let no_memory = with_text(Self::MESSAGES.no_memory);
-        let mode = match config.iv {
-            None => Mode::Plain(None),
-            Some(iv) => match (iv.state, iv.generator) {
-                (State::Special(special), _) => Mode::Special(special),
-                (State::None, crate::iv::Generator::Counter(counter)) => Mode::Plain(Some(counter)),
-                (State::None, _) => return Err(no_memory(EINVAL)),
-            },
-        };
         let numbering = Numbering {
             iv_offset: config.iv_offset,
             sector_size: config.sector_size,
             iv_large_sectors: config.flags.iv_large_sectors,
         };
         let token = ti.may_sleep();
+        let mode = match (config.tuple, config.iv) {
+            (Some(tuple), iv) => {
+                let (ciphers, size) = (&config.cipher, config.iv_size);
+                let vectors = vectors_of(iv)?;
+                Tagged::new(tuple, vectors, size, ciphers, &numbering, token)
+                    .map(Mode::Tagged)
+                    .map_err(with_text(c"Cannot allocate integrity tags mempool"))?
+            }
+            (None, iv) => mode_of(iv)?,
+        };
         let converter = Converter::new(config.cipher, numbering, mode, config.iv_size, token)
             .map_err(with_text(c"Cannot allocate crypt request mempool"))?;
         let (queue, io_queue) = make_queues(ti, &config.flags)?;
@@ -232,7 +195,7 @@ impl Crypt {
 
     /// Returns the sector on the device of a sector of the target.
     #[inline]
-    fn below(&self, sector: u64) -> u64 {
+    pub(crate) fn below(&self, sector: u64) -> u64 {
         self.start.wrapping_add(sector)
     }
 
@@ -281,7 +244,7 @@ impl Crypt {
     }
 
     #[inline]
-    fn submit_copy<'a>(&self, ti: &Target, bio: Owned<'a, Self>) -> Handed<'a> {
+    pub(crate) fn submit_copy<'a>(&self, ti: &Target, bio: Owned<'a, Self>) -> Handed<'a> {
         let sector = self.below(ti.offset(bio.sector()));
         bio.submit_copy(&self.device, sector)
     }
@@ -388,6 +351,9 @@ impl Operations for Crypt {
         if !layout::is_aligned(bio.sector(), bio.sectors() << 9, size) {
             return bio.kill();
         }
+        if let Some(tagged) = self.converter.tagged() {
+            return self.map_tagged(ti, bio, tagged);
+        }
         let bio = bio.take(());
         match write {
             true => self.map_write(ti, bio).into(),
@@ -440,6 +406,9 @@ impl Operations for Crypt {
     }
 
     fn work<'a>(&self, ti: &Target, bio: Owned<'a, Self>, token: MaySleep<'_>) -> Handed<'a> {
+        if let Some(tagged) = self.converter.tagged() {
+            return self.work_on_tagged(ti, bio, tagged, token);
+        }
         match bio.is_write() {
             true => self.work_on_write(ti, bio, token),
             false => self.decrypt(ti, bio, Some(token)),
