@@ -79,7 +79,7 @@ rust-analyzer: prepare ## rust-project.json for editors
 	@$(in-root) scripts/rust-project.py /rdm/build "$(CURDIR)" "$(RDM_CACHE)"
 
 install: ## install on this Debian host, whose kernel must be the one built for
-	scripts/install
+	TARGETS="$(TARGETS)" scripts/install
 
 uninstall: ## remove what 'make install' has installed
 	scripts/install --uninstall

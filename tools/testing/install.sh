@@ -53,7 +53,21 @@ test_refuses_other_kernel() {
 test_installs() {
     scripts/install
     [[ $(modprobe -D dm-verity) == */updates/rdm/rdm_verity.ko* ]]
-    [ "$(cd "/lib/modules/$(uname -r)/updates/rdm" && echo *)" = "rdm.ko rdm_verity.ko" ]
+    [ "$(cd "/lib/modules/$(uname -r)/updates/rdm" && echo *)" = \
+        "rdm.ko rdm_crypt.ko rdm_integrity.ko rdm_verity.ko" ]
+    [ "$(grep -c '^alias' /etc/modprobe.d/rdm.conf)" = 1 ]
+}
+test_installs_all_targets() {
+    local target
+    TARGETS="verity integrity crypt" scripts/install
+    for target in verity integrity crypt; do
+        [[ $(modprobe -D dm-$target) == */updates/rdm/rdm_$target.ko* ]]
+    done
+}
+test_refuses_unknown_target() {
+    local out
+    out=$(TARGETS=nothing scripts/install 2>&1) && return 1
+    [[ $out == *"there is no target nothing"* ]]
 }
 test_kernel_loads_ours() { made_by rdm_verity dm_verity; }
 test_installs_again() { scripts/install; }
@@ -82,8 +96,8 @@ one() { # test; its status must not be asked for in a condition, which would tur
 
 (set -e; setup) || exit
 echo "KTAP version 1"
-for test in refuses_other_kernel installs kernel_loads_ours installs_again uninstalls \
-    kernel_loads_theirs uninstalls_nothing; do
+for test in refuses_other_kernel refuses_unknown_target installs kernel_loads_ours installs_again \
+    installs_all_targets uninstalls kernel_loads_theirs uninstalls_nothing; do
     one "test_$test"
 done
 echo "$passed passed, $failed failed, 0 skipped"
