@@ -163,24 +163,32 @@ test_suspend_and_resume() {
     done
 }
 
+unload_targets() {
+    local m
+    for m in "$1"/rdm_*.ko; do
+        m=$(basename "$m" .ko)
+        [ ! -e "/sys/module/$m" ] || rmmod "$m"
+    done
+}
 # Loads the modules with the n-th allocation failing.
 test_loading() {
     need_fail
-    local dir n=0
+    local dir m n=0
     dir=/rdm/build-fail
     [ -e "$dir"/rdm.ko ] || skip "no modules in $dir"
-    rmmod "$VERITY_MODULE" rdm
+    unload_targets "$dir"
+    rmmod rdm
     while :; do
         n=$((n + 1))
         if insmod "$dir"/rdm.ko fail_after="$n" 2>/dev/null; then
-            insmod "$dir"/rdm_verity.ko 2>/dev/null || :
-            [ ! -e "/sys/module/$VERITY_MODULE" ] || rmmod "$VERITY_MODULE"
+            for m in "$dir"/rdm_*.ko; do insmod "$m" 2>/dev/null || :; done
+            unload_targets "$dir"
             if reached; then rmmod rdm; else break; fi
         fi
         [ "$n" -lt 100 ] || fail "no end"
     done
     say "$n allocations"
-    insmod "$dir"/rdm_verity.ko
+    for m in "$dir"/rdm_*.ko; do insmod "$m"; done
     image_sha256
     attach
     vopen v
