@@ -52,9 +52,9 @@ test_not_suspended() {
     copen m aes-xts-plain64
     log_mark
     fails "Invalid argument" dmsetup message ksft-m 0 key wipe
-    logged "device-mapper: crypt: not suspended during key manipulation."
+    log_has "device-mapper: crypt: not suspended during key manipulation[.]$"
     fails "Invalid argument" dmsetup message ksft-m 0 ksft wipe
-    logged "device-mapper: crypt: unrecognised message received."
+    log_has "device-mapper: crypt: unrecognised message received[.]$"
 }
 test_wipe_and_set() {
     attach
@@ -65,7 +65,7 @@ test_wipe_and_set() {
     equal "$(keytable m)" "0 2048 $C aes-xts-plain64 $(printf %0128d 0) 0 $(majmin "$L0") 0"
     log_mark
     fails "Resource temporarily unavailable" dmsetup resume ksft-m
-    logged "device-mapper: crypt: aborting resume - crypt key is not set."
+    log_has "device-mapper: crypt: aborting resume - crypt key is not set[.]$"
     fails "Invalid argument" dmsetup message ksft-m 0 key set "$KEY32"
     fails "Invalid argument" dmsetup message ksft-m 0 key set "${KEY64/1/x}"
     dmsetup message ksft-m 0 key set "$KEY64"

@@ -56,7 +56,7 @@ test_cipher_without_iv() {
     attach
     log_mark
     key=$KEY32 copen n aes-ecb-plain
-    logged "device-mapper: crypt: Selected cipher does not support IVs"
+    log_has "device-mapper: crypt: Selected cipher does not support IVs$"
 }
 test_options() {
     attach
