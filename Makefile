@@ -23,8 +23,8 @@ endif
 in-root := scripts/in-root
 build := $(in-root) scripts/build-modules $(kdir)
 
-.PHONY: all modules modules-fail prepare update run check check-quick check-long shell bench profile
-.PHONY: rust-analyzer install uninstall format lint doc clean distclean help
+.PHONY: all modules modules-fail prepare update run check check-quick check-debug check-long
+.PHONY: shell bench profile rust-analyzer install uninstall format lint doc clean distclean help
 
 all: modules
 
@@ -49,6 +49,9 @@ check: modules modules-fail ## all tests, one summary line
 
 check-quick: modules modules-fail ## the tests without fuzzing, and on the Rust modules only
 	scripts/check --quick
+
+check-debug: prepare ## the kselftests on a kernel with KASAN, lockdep and kmemleak
+	scripts/check-debug
 
 check-long: modules modules-fail ## the tests, with the long versions of the stress tests
 	scripts/check --long
@@ -85,7 +88,7 @@ uninstall: ## remove what 'make install' has installed
 	scripts/install --uninstall
 
 clean: ## remove what was built; the cache stays
-	rm -rf build build-fail build-clippy build-lint
+	rm -rf build build-fail build-clippy build-lint build-debug build-debug-fail
 
 distclean: clean ## remove the cache as well
 	@[ ! -e "$(RDM_CACHE)" ] || [ -e "$(RDM_CACHE)/lock" ] || \

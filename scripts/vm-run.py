@@ -12,6 +12,7 @@ import threading
 import time
 
 DIR = "/tmp/vm"
+DEBUG_MEM = 512
 TIME_LIMIT, FAILED = 124, 125
 
 # Without erms and fsrm, with which TCG clears a page byte by byte, and without la57, whose
@@ -52,6 +53,10 @@ def options():
     o = p.parse_args()
     if o.icount:
         o.smp = 1
+    o.debug = o.kernel.endswith("-dbg")
+    if o.debug:
+        # What the checkers keep about every object.
+        o.mem += DEBUG_MEM
     if o.timeout is None:
         o.timeout = 300 if o.mode == "run" else 10**9
     return o
@@ -114,7 +119,8 @@ def command(o, disk_args, out_fd):
               "no_timer_check",
               f"rcupdate.rcu_cpu_stall_timeout=90 rdm.dir={DIR}",
               f"TERM={os.environ.get('TERM', 'linux')}",
-              *(["init_on_alloc=0 nokaslr"] if o.icount else []), *o.append]
+              *(["init_on_alloc=0 nokaslr"] if o.icount else []),
+              *(["kasan_multi_shot"] if o.debug else []), *o.append]
     c = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
          "-machine", "q35,memory-backend=mem", *(ICOUNT if o.icount else MANY_THREADS),
          "-smp", str(o.smp), "-m", f"{o.mem}M",
