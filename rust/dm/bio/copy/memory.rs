@@ -184,7 +184,7 @@ impl Pages {
             return core::ptr::null_mut();
         }
         // SAFETY: There are no requirements.
-        let page = unsafe { bindings::alloc_pages_noprof(gfp, 0) };
+        let page = unsafe { bindings::rdm_alloc_pages(gfp, 0) };
         if !page.is_null() {
             count.add(1);
         }
@@ -301,7 +301,7 @@ impl Copies {
             if self.count.has_room(pages) {
                 let gfp = bindings::RDM_GFP_NOWAIT | bindings::RDM_GFP_COMP;
                 // SAFETY: There are no requirements.
-                let page = unsafe { bindings::alloc_pages_noprof(gfp, *order) };
+                let page = unsafe { bindings::rdm_alloc_pages(gfp, *order) };
                 if let Some(page) = NonNull::new(page) {
                     self.count.add(pages as i64);
                     return Some(Piece {
