@@ -5,6 +5,8 @@
 # checkers that turn themselves off when they run out of memory have not done so.
 # Lane: debug
 
+# The tests are called by their names.
+# shellcheck disable=SC2317
 . "$(dirname "$0")/../lib/ksft.sh"
 
 LEAKS=/sys/kernel/debug/kmemleak

@@ -6,6 +6,8 @@
 # Lane: debug
 # Boot: --smp 2 --expect trouble=circular.*sleeping.*sleeping.*leak.*after-free.*bounds.*panicked
 
+# The tests are called by their names.
+# shellcheck disable=SC2317
 . "$(dirname "$0")/../lib/ksft.sh"
 
 reports() { # bug, extended regular expression of the kernel log
