@@ -29,7 +29,7 @@ impl Given<'_> {
     pub(crate) fn read(&mut self, out: &mut [u8]) -> Result {
         let tag = out.get_mut(..self.tag).ok_or(EINVAL)?;
         match &mut self.cursor {
-            Some(cursor) => copy_out(cursor, tag),
+            Some(cursor) => cursor.copy_to(tag),
             None => {
                 tag.fill(0);
                 Ok(())
@@ -38,32 +38,12 @@ impl Given<'_> {
     }
 
     /// Copies tags to the bio, if it wants any.
-    pub(crate) fn write(&mut self, mut tags: &[u8]) -> Result {
-        let Some(cursor) = &mut self.cursor else {
-            return Ok(());
-        };
-        while !tags.is_empty() {
-            let copied = cursor.segment().ok_or(EIO)?.copy_from(tags);
-            if copied == 0 {
-                return Err(EIO);
-            }
-            cursor.advance(copied as u32);
-            tags = tags.get(copied..).unwrap_or_default();
+    pub(crate) fn write(&mut self, tags: &[u8]) -> Result {
+        match &mut self.cursor {
+            Some(cursor) => cursor.copy_from(tags),
+            None => Ok(()),
         }
-        Ok(())
     }
-}
-
-fn copy_out(cursor: &mut Cursor<'_>, mut out: &mut [u8]) -> Result {
-    while !out.is_empty() {
-        let copied = cursor.segment().ok_or(EIO)?.copy_to(out);
-        if copied == 0 {
-            return Err(EIO);
-        }
-        cursor.advance(copied as u32);
-        out = out.get_mut(copied..).unwrap_or_default();
-    }
-    Ok(())
 }
 
 impl Integrity {

@@ -11,6 +11,7 @@ use crate::{
     crypto::Data, //
 };
 use core::marker::PhantomData;
+use kernel::prelude::*;
 
 /// A position in the data of a bio.
 ///
@@ -108,6 +109,43 @@ impl<'a> Cursor<'a> {
                 self.iter.bi_idx = self.iter.bi_idx.saturating_add(1);
             }
         }
+    }
+}
+
+impl Cursor<'_> {
+    /// Copies the next bytes to all of `target`, and goes on behind them. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EIO` if there are fewer; those there are have been copied.
+    pub fn copy_to(&mut self, mut target: &mut [u8]) -> Result {
+        while !target.is_empty() {
+            let copied = self.segment().ok_or(EIO)?.copy_to(target);
+            target = self.behind(copied, target.get_mut(copied..))?;
+        }
+        Ok(())
+    }
+
+    /// Copies all of `source` to the next bytes, and goes on behind them. Any context.
+    ///
+    /// # Errors
+    ///
+    /// `EIO` if there is not enough room, or if this is the data of a write, which is not ours.
+    pub fn copy_from(&mut self, mut source: &[u8]) -> Result {
+        while !source.is_empty() {
+            let copied = self.segment().ok_or(EIO)?.copy_from(source);
+            source = self.behind(copied, source.get(copied..))?;
+        }
+        Ok(())
+    }
+
+    /// Goes on behind bytes that were copied, of which there must be some. Returns the rest.
+    fn behind<T>(&mut self, copied: usize, rest: Option<T>) -> Result<T> {
+        if copied == 0 {
+            return Err(EIO);
+        }
+        self.advance(copied as u32);
+        rest.ok_or(EIO)
     }
 }
 
