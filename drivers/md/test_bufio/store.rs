@@ -9,6 +9,7 @@
 
 use crate::{
     program::Machine,
+    table::Cache,
     LOG, //
 };
 use core::convert::Infallible;
@@ -25,7 +26,6 @@ use dm::{
     target::{
         args::{
             Args,
-            Range,
             TableError, //
         },
         device::Device,
@@ -46,8 +46,6 @@ use dm::{
     },
 };
 use kernel::prelude::*;
-
-const ANY: Range = Range::new(0, u32::MAX, c"Invalid number");
 
 /// What is copied at once.
 const CHUNK: usize = 512;
@@ -81,13 +79,9 @@ impl Operations for StoreTest {
     fn ctr(ti: &Construction<'_>, words: &[Word]) -> Result<Self, TableError> {
         let token = ti.may_sleep();
         let mut args = Args::new(words);
-        let path = args.expect(c"No device")?;
-        let device = ti
-            .open(path, Access::Table)
-            .map_err(with_text(c"Device lookup failed"))?;
-        let start = args.read(&ANY)?.into();
-        let (size, reserved) = (args.read(&ANY)?, args.read(&ANY)?);
-        let store = Store::new(&device, start, size, reserved, token)
+        let cache = Cache::parse(ti, &mut args, Access::Table)?;
+        let (size, reserved) = (cache.block_size, cache.reserved);
+        let store = Store::new(&cache.device, cache.start, size, reserved, token)
             .map_err(with_text(c"Cannot initialize bufio"))?;
         let flags = workqueue::Flags::MEM_RECLAIM | workqueue::Flags::UNBOUND;
         let queue = OwnedQueue::new(c"test_bufio_store", flags, token)
@@ -95,8 +89,8 @@ impl Operations for StoreTest {
         Ok(Self {
             store,
             queue,
-            device,
-            start,
+            device: cache.device,
+            start: cache.start,
         })
     }
 
@@ -138,12 +132,7 @@ impl StoreTest {
     fn run(&self, mut cursor: Cursor<'_>, token: MaySleep<'_>) -> Result {
         let len = cursor.remaining() as usize;
         let mut program = dm::alloc::zeroed::<u8>(len, GFP_KERNEL)?;
-        let mut rest = &mut program[..];
-        while let Some(segment) = cursor.segment() {
-            let copied = segment.copy_to(rest);
-            cursor.advance(copied as u32);
-            rest = rest.get_mut(copied..).ok_or(EIO)?;
-        }
+        cursor.copy_to(&mut program)?;
         let mut machine = Machine::new(self.store.blocks(token));
         machine.run(&program).map_err(|failure| {
             LOG.error(format_args!(
@@ -167,19 +156,8 @@ impl StoreTest {
             let mut chunk = [0; CHUNK];
             blocks.hold(block)?.read(offset as usize, &mut chunk)?;
             byte = byte.saturating_add(CHUNK as u64);
-            fill(&mut cursor, &chunk)?;
+            cursor.copy_from(&chunk)?;
         }
         Ok(())
     }
-}
-
-/// Copies bytes into a bio, and goes on behind them.
-fn fill(cursor: &mut Cursor<'_>, bytes: &[u8]) -> Result {
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let copied = cursor.segment().ok_or(EIO)?.copy_from(rest);
-        cursor.advance(copied as u32);
-        rest = rest.get(copied..).ok_or(EIO)?;
-    }
-    Ok(())
 }

@@ -19,6 +19,7 @@ use dm::target::{
         Range,
         TableError, //
     },
+    device::Device,
     with_text,
     Access,
     Construction,
@@ -26,12 +27,36 @@ use dm::target::{
 };
 use kernel::prelude::*;
 
-/// What the table line says.
-pub(crate) struct Table {
-    pub(crate) device: dm::target::device::Device,
-    pub(crate) start: u32,
+/// What a cache is made of: the front of the table line of both targets.
+pub(crate) struct Cache {
+    pub(crate) device: Device,
+    pub(crate) start: u64,
     pub(crate) block_size: u32,
     pub(crate) reserved: u32,
+}
+
+impl Cache {
+    /// Parses `<device> <start> <block size> <reserved buffers>`.
+    pub(crate) fn parse(
+        ti: &Construction<'_>,
+        args: &mut Args<'_, [Word]>,
+        access: Access,
+    ) -> Result<Self, TableError> {
+        let path = args.expect(c"No device")?;
+        Ok(Self {
+            device: ti
+                .open(path, access)
+                .map_err(with_text(c"Device lookup failed"))?,
+            start: args.read(&ANY)?.into(),
+            block_size: args.read(&ANY)?,
+            reserved: args.read(&ANY)?,
+        })
+    }
+}
+
+/// What the table line says.
+pub(crate) struct Table {
+    pub(crate) cache: Cache,
     pub(crate) usage: Usage,
 }
 
@@ -67,23 +92,11 @@ impl Usage {
 /// Parses the table line.
 pub(crate) fn parse(ti: &Construction<'_>, words: &[Word]) -> Result<Table, TableError> {
     let mut args = Args::new(words);
-    let path = args.expect(c"No device")?;
-    let device = ti
-        .open(path, Access::Read)
-        .map_err(with_text(c"Device lookup failed"))?;
-    let start = args.read(&ANY)?;
-    let block_size = args.read(&ANY)?;
-    let reserved = args.read(&ANY)?;
+    let cache = Cache::parse(ti, &mut args, Access::Read)?;
     let mut usage = Usage::default();
     while let Some(word) = args.shift() {
         let place = usage.of(word).ok_or(TableError::invalid(c"Unknown word"))?;
         *place = args.read(&ANY)?;
     }
-    Ok(Table {
-        device,
-        start,
-        block_size,
-        reserved,
-        usage,
-    })
+    Ok(Table { cache, usage })
 }

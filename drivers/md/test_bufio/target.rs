@@ -9,6 +9,7 @@ use crate::{
     },
     table::{
         parse,
+        Table,
         Usage, //
     },
 };
@@ -71,21 +72,20 @@ impl Operations for BufioTest {
 
     fn ctr(ti: &Construction<'_>, words: &[Word]) -> Result<Self, TableError> {
         let token = ti.may_sleep();
-        let table = parse(ti, words)?;
-        let start = table.start.into();
-        let (size, reserved) = (table.block_size, table.reserved);
-        let client = Client::with_start(&table.device, start, size, reserved, token)
+        let Table { cache, usage } = parse(ti, words)?;
+        let (size, reserved) = (cache.block_size, cache.reserved);
+        let client = Client::with_start(&cache.device, cache.start, size, reserved, token)
             .map_err(with_text(c"Cannot initialize bufio"))?;
         let flags = workqueue::Flags::MEM_RECLAIM | workqueue::Flags::UNBOUND;
         let queue = OwnedQueue::new(c"test_bufio", flags, token)
             .map_err(with_text(c"Cannot allocate workqueue"))?;
         Ok(Self {
             client,
-            usage: table.usage,
+            usage,
             reads: AtomicU32::new(0),
             queue,
-            device: table.device,
-            start,
+            device: cache.device,
+            start: cache.start,
         })
     }
 
