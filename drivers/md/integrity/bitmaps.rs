@@ -326,7 +326,7 @@ impl Integrity {
             self.change_superblock(Superblock::start_recalculation);
         }
         if self.mode != Mode::Bitmap {
-            self.erase_bitmap(token);
+            self.erase_area(token);
             self.replay(ti, token);
             self.change_superblock(|s| s.flags.set(Flags::DIRTY_BITMAP, false));
         }
@@ -359,8 +359,8 @@ impl Integrity {
         self.write_bitmap(token);
     }
 
-    /// Writes an empty journal over the bitmap.
-    fn erase_bitmap(&self, token: MaySleep<'_>) {
+    /// Writes an empty journal to its whole area, over a bitmap if there was one.
+    pub(crate) fn erase_area(&self, token: MaySleep<'_>) {
         if let Some(area) = &self.area {
             let sections = Sections {
                 first: 0,
@@ -401,7 +401,7 @@ impl Integrity {
     /// Leaves the volume without a bitmap.
     pub(crate) fn suspend_bitmap(&self, token: MaySleep<'_>) {
         self.flush_devices(true, token);
-        self.erase_bitmap(token);
+        self.erase_area(token);
         self.change_superblock(|s| s.flags.set(Flags::DIRTY_BITMAP, false));
         self.write_superblock(token);
     }

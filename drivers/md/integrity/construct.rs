@@ -4,15 +4,10 @@
 
 use crate::{
     bitmaps::Bitmaps,
-    commit::Sequence,
     environment::Kernel,
     failure::Failure,
     journal_area::Area,
     layout::Layout,
-    replay::{
-        Journal,
-        Sections, //
-    },
     ring::Ring,
     settings::Settings,
     state::Locked,
@@ -256,19 +251,7 @@ impl Integrity {
 
     /// Writes an empty journal, and the superblock.
     fn format(&self, token: MaySleep<'_>) -> Result<(), TableError> {
-        if let Some(area) = &self.area {
-            let sections = Sections {
-                first: 0,
-                count: area.geometry().sections(),
-            };
-            area.erase(
-                &self.io,
-                sections,
-                Sequence::default(),
-                &self.failure,
-                token,
-            );
-        }
+        self.erase_area(token);
         self.failure
             .get()
             .map_err(with_text(c"Error initializing journal"))?;
