@@ -435,7 +435,20 @@ impl Target {
     }
 }
 
+// Here and not in `errno`, which is built where there is no kernel.
+impl From<Error> for Errno {
+    fn from(error: Error) -> Self {
+        Self::from_return(error.to_errno())
+    }
+}
+
+impl From<Errno> for Error {
+    fn from(errno: Errno) -> Self {
+        Self::from_errno(errno.to_return())
+    }
+}
+
 /// Returns a function that gives an error of the kernel the text of a table error.
 pub fn with_text(text: &'static CStr) -> impl Fn(Error) -> TableError {
-    move |error| TableError::new(text, Errno::from_return(error.to_errno()))
+    move |error| TableError::new(text, error.into())
 }

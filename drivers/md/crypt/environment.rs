@@ -62,10 +62,6 @@ pub(crate) const KEY_TYPES: Types = Types {
     trusted: false,
 };
 
-pub(crate) fn errno(error: Error) -> Errno {
-    Errno::from_return(error.to_errno())
-}
-
 type Outcome<T> = core::result::Result<T, Errno>;
 
 /// Copies a key of a keyring, which must have the size of `out`.
@@ -76,7 +72,7 @@ pub(crate) fn read_key(key: &Reference<'_>, out: &mut [u8], token: MaySleep<'_>)
         key::Type::Encrypted => keys::Kind::Encrypted,
         key::Type::Trusted => return Err(errno::EINVAL),
     };
-    keys::copy_key(kind, key.description, out, token).map_err(errno)
+    keys::copy_key(kind, key.description, out, token).map_err(Errno::from)
 }
 
 /// Gives a cipher of a device its key.
@@ -90,7 +86,7 @@ pub(crate) fn set_key(
         Ciphers::Plain(_) => ciphers.get(index).ok_or(errno::EINVAL)?.set_key(key, token),
         Ciphers::Aead(aead) => aead.set_key(key, token),
     };
-    result.map_err(errno)
+    result.map_err(Errno::from)
 }
 
 fn open_ciphers(name: &CStr, count: u32, token: MaySleep<'_>) -> Result<Ciphers> {
@@ -131,26 +127,26 @@ impl Environment for Kernel<'_> {
     }
 
     fn allocate_secret(&mut self, length: usize) -> Outcome<secret::Secret> {
-        secret::Secret::zeroed(length).map_err(errno)
+        secret::Secret::zeroed(length).map_err(Errno::from)
     }
 
     fn allocate(&mut self, length: usize) -> Outcome<KVec<u8>> {
         alloc::point()
             .and_then(|()| Ok(KVec::from_elem(0, length, GFP_KERNEL)?))
-            .map_err(errno)
+            .map_err(Errno::from)
     }
 
     fn mac_size(&mut self, name: &CStr) -> Outcome<u32> {
-        let hash = Hash::new(name, self.ti.may_sleep()).map_err(errno)?;
+        let hash = Hash::new(name, self.ti.may_sleep()).map_err(Errno::from)?;
         Ok(hash.digest_size() as u32)
     }
 
     fn open_cipher(&mut self, name: &CStr, transforms: u32, aead: bool) -> Outcome<Ciphers> {
         if aead {
-            let aead = Aead::new(name, self.ti.may_sleep()).map_err(errno)?;
+            let aead = Aead::new(name, self.ti.may_sleep()).map_err(Errno::from)?;
             return Ok(Ciphers::Aead(aead));
         }
-        open_ciphers(name, transforms, self.ti.may_sleep()).map_err(errno)
+        open_ciphers(name, transforms, self.ti.may_sleep()).map_err(Errno::from)
     }
 
     fn iv_size(&self, ciphers: &Ciphers) -> u32 {
@@ -170,7 +166,7 @@ impl Environment for Kernel<'_> {
     }
 
     fn create_iv(&mut self, _: &Ciphers, generator: Generator, iv_size: u32) -> Outcome<State> {
-        State::new(generator, iv_size).map_err(errno)
+        State::new(generator, iv_size).map_err(Errno::from)
     }
 
     fn set_iv_secret(&mut self, state: &mut State, secret: Secret<'_>) -> Outcome<()> {
@@ -189,7 +185,7 @@ impl Environment for Kernel<'_> {
     }
 
     fn open_device(&mut self, name: &CStr) -> Outcome<Device> {
-        self.ti.open(name, Access::Table).map_err(errno)
+        self.ti.open(name, Access::Table).map_err(Errno::from)
     }
 
     fn is_zoned(&self, device: &Device) -> bool {
@@ -207,6 +203,7 @@ impl Environment for Kernel<'_> {
         let Ciphers::Aead(aead) = ciphers else {
             return Err(errno::EINVAL);
         };
-        aead.set_tag_size(size, self.ti.may_sleep()).map_err(errno)
+        aead.set_tag_size(size, self.ti.may_sleep())
+            .map_err(Errno::from)
     }
 }

@@ -9,7 +9,6 @@
 use crate::{
     convert::Converter,
     environment::{
-        errno,
         read_key,
         set_key,
         KEY_TYPES, //
@@ -128,7 +127,7 @@ impl Keeper {
                 Err(EINVAL)
             }
         };
-        result.map_err(|errno| Error::from_errno(errno.to_return()))
+        result.map_err(Error::from)
     }
 
     fn set(
@@ -155,8 +154,9 @@ impl Keeper {
                 hex.decode(&mut state.key.bytes)?;
             }
             Source::Keyring(reference) => {
-                let name = alloc::bytes(reference.name.to_bytes(), GFP_KERNEL).map_err(errno)?;
-                let mut bytes = Secret::zeroed(state.key.bytes.len()).map_err(errno)?;
+                let name =
+                    alloc::bytes(reference.name.to_bytes(), GFP_KERNEL).map_err(Errno::from)?;
+                let mut bytes = Secret::zeroed(state.key.bytes.len()).map_err(Errno::from)?;
                 read_key(&reference, &mut bytes, token)?;
                 state.valid = false;
                 state.key.bytes = bytes;

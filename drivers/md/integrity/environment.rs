@@ -30,10 +30,6 @@ pub(crate) struct Kernel<'a> {
     pub(crate) ti: &'a Construction<'a>,
 }
 
-fn errno(error: Error) -> Errno {
-    Errno::from_return(error.to_errno())
-}
-
 /// Returns the ticks of the kernel's clock in a second.
 pub(crate) fn ticks_per_second() -> u32 {
     msecs_to_jiffies(1000) as u32
@@ -44,11 +40,11 @@ type Outcome<T> = core::result::Result<T, Errno>;
 impl Kernel<'_> {
     fn hash(&self, name: &CStr, key: Option<&[u8]>) -> core::result::Result<Hash, HashError> {
         let token = self.ti.may_sleep();
-        let mut hash = Hash::for_writes(name, token).map_err(|e| HashError::Open(errno(e)))?;
+        let mut hash = Hash::for_writes(name, token).map_err(|e| HashError::Open(e.into()))?;
         match key {
             Some(key) => hash
                 .set_key(key, token)
-                .map_err(|e| HashError::Key(errno(e)))?,
+                .map_err(|e| HashError::Key(e.into()))?,
             None if hash.needs_key() => return Err(HashError::Key(ENOKEY)),
             None => {}
         }
@@ -63,7 +59,7 @@ impl Environment for Kernel<'_> {
     type Bytes = Secret;
 
     fn open_device(&mut self, name: &CStr) -> Outcome<Device> {
-        self.ti.open(name, Access::Table).map_err(errno)
+        self.ti.open(name, Access::Table).map_err(Errno::from)
     }
 
     fn device_sectors(&self, device: &Device) -> u64 {
@@ -75,7 +71,7 @@ impl Environment for Kernel<'_> {
     }
 
     fn allocate(&mut self, length: usize) -> Outcome<Secret> {
-        Secret::zeroed(length).map_err(errno)
+        Secret::zeroed(length).map_err(Errno::from)
     }
 
     fn open_hash(

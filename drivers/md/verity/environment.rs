@@ -48,10 +48,6 @@ pub(crate) struct Kernel<'a> {
     pub(crate) ti: &'a Construction<'a>,
 }
 
-fn errno(error: Error) -> Errno {
-    Errno::from_return(error.to_errno())
-}
-
 type Outcome<T> = core::result::Result<T, Errno>;
 
 impl Environment for Kernel<'_> {
@@ -82,7 +78,7 @@ impl Environment for Kernel<'_> {
     }
 
     fn open_device(&mut self, name: &CStr) -> Outcome<Device> {
-        self.ti.open(name, Access::Read).map_err(errno)
+        self.ti.open(name, Access::Read).map_err(Errno::from)
     }
 
     fn logical_block_size(&self, device: &Device) -> u32 {
@@ -90,11 +86,11 @@ impl Environment for Kernel<'_> {
     }
 
     fn allocate(&mut self, length: usize) -> Outcome<KVVec<u8>> {
-        alloc::zeroed(length, GFP_KERNEL).map_err(errno)
+        alloc::zeroed(length, GFP_KERNEL).map_err(Errno::from)
     }
 
     fn open_hash(&mut self, name: &CStr, version: Version) -> Outcome<Algorithm> {
-        Algorithm::new(name, version, self.ti.may_sleep()).map_err(errno)
+        Algorithm::new(name, version, self.ti.may_sleep()).map_err(Errno::from)
     }
 
     fn digest_size(&self, hash: &Algorithm) -> u32 {
@@ -124,23 +120,23 @@ impl Environment for Kernel<'_> {
         let mut computed = Digest::new();
         hasher
             .digest(zeros.as_slice().into(), &mut computed)
-            .map_err(errno)?;
+            .map_err(Errno::from)?;
         let front = computed.bytes().get(..digest.len()).ok_or(EINVAL)?;
         digest.copy_from_slice(front);
         Ok(digest)
     }
 
     fn bitmap(&mut self, bits: u32) -> Outcome<AtomicBits> {
-        AtomicBits::new(bits).map_err(errno)
+        AtomicBits::new(bits).map_err(Errno::from)
     }
 
     fn signature(&mut self, key: &CStr) -> Outcome<KVec<u8>> {
-        signature::of_key(key, self.ti.may_sleep()).map_err(errno)
+        signature::of_key(key, self.ti.may_sleep()).map_err(Errno::from)
     }
 
     fn verify_root_digest(&mut self, digest: &CStr, signature: Option<&KVec<u8>>) -> Outcome<()> {
         let signature = signature.map(KVec::as_slice);
-        signature::verify(digest, signature, self.ti.may_sleep()).map_err(errno)
+        signature::verify(digest, signature, self.ti.may_sleep()).map_err(Errno::from)
     }
 
     fn unrecognized_option(&mut self, word: &CStr) {

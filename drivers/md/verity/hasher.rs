@@ -13,7 +13,6 @@ use dm::{
         shash,
         Data, //
     },
-    errno::Errno, //
 };
 use kernel::prelude::*;
 
@@ -124,13 +123,13 @@ impl Algorithm {
             state.update(salt.into());
             return Ok(Salted::Library(state, sha256::is_2x_optimized()));
         }
-        self.hash.save(salt, token).map(Salted::Api).map_err(|e| {
-            let errno = Errno::from_return(e.to_errno());
-            match e {
-                ENOMEM => StateError::Allocate(errno),
-                _ => StateError::Hash(errno),
-            }
-        })
+        self.hash
+            .save(salt, token)
+            .map(Salted::Api)
+            .map_err(|e| match e {
+                ENOMEM => StateError::Allocate(e.into()),
+                _ => StateError::Hash(e.into()),
+            })
     }
 }
 
