@@ -14,6 +14,7 @@ use super::{
 use crate::{
     alloc, bindings,
     context::MaySleep,
+    mempool::Pool,
     target::{
         device::Device,
         Operations, //
@@ -42,26 +43,14 @@ const MAX_BYTES: usize = 4 << 20;
 
 /// # Invariants
 ///
-/// `pool` is a valid pool of pieces of `bytes` bytes, which `self` owns.
-struct Pool {
-    pool: NonNull<bindings::mempool>,
+/// `pool` is of pieces of `bytes` bytes, each of which has a reference to it.
+struct Pieces {
+    pool: Pool,
     bytes: usize,
 }
 
-// SAFETY: Pools may be used and destroyed by any thread.
-unsafe impl Send for Pool {}
-// SAFETY: Pools synchronise their users.
-unsafe impl Sync for Pool {}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        // SAFETY: By the type invariant; each piece has a reference, so all are back.
-        unsafe { bindings::mempool_destroy(self.pool.as_ptr()) }
-    }
-}
-
 /// Where tags come from, with some in reserve.
-pub struct TagPool(Arc<Pool>);
+pub struct TagPool(Arc<Pieces>);
 
 impl TagPool {
     /// Sets pieces of `bytes` bytes aside. May sleep.
@@ -70,21 +59,17 @@ impl TagPool {
     ///
     /// `ENOMEM`.
     pub fn new(bytes: usize, _: MaySleep<'_>) -> Result<Self> {
-        alloc::point()?;
         // SAFETY: These are the functions for pools of bytes, which get the number of them.
         let pool = unsafe {
-            bindings::mempool_create_node_noprof(
+            Pool::new(
                 RESERVED,
                 Some(bindings::mempool_kmalloc),
                 Some(bindings::mempool_kfree),
                 core::ptr::without_provenance_mut(bytes),
-                bindings::RDM_GFP_KERNEL,
-                bindings::NUMA_NO_NODE,
             )
-        };
-        let pool = NonNull::new(pool).ok_or(ENOMEM)?;
+        }?;
         // INVARIANT: Made just now.
-        Ok(Self(Arc::new(Pool { pool, bytes }, GFP_KERNEL)?))
+        Ok(Self(Arc::new(Pieces { pool, bytes }, GFP_KERNEL)?))
     }
 
     /// Allocates `bytes` zeroes, without effort. In `map`, or where one may sleep.
@@ -132,7 +117,7 @@ impl TagPool {
 pub struct Tags {
     ptr: NonNull<u8>,
     len: usize,
-    pool: Option<Arc<Pool>>,
+    pool: Option<Arc<Pieces>>,
 }
 
 // SAFETY: The memory may be used and freed by any thread.

@@ -5,7 +5,8 @@
 use crate::{
     alloc,
     bindings,
-    context::MaySleep, //
+    context::MaySleep,
+    mempool::Pool, //
 };
 use core::{
     mem::MaybeUninit,
@@ -144,32 +145,26 @@ impl Drop for Count {
 ///
 /// # Invariants
 ///
-/// `pool` is a valid pool of single pages, whose functions use a [`Count`] that lives longer.
-struct Pages {
-    pool: NonNull<bindings::mempool>,
-}
+/// The pool is of single pages; its functions use a [`Count`] that lives longer.
+struct Pages(Pool);
 
 impl Pages {
     /// # Safety
     ///
     /// The result must be dropped before `count` is, and `count` must not move.
     unsafe fn new(count: &Count) -> Result<Self> {
-        alloc::point()?;
-        // SAFETY: The functions get the count, which lives longer.
+        let data = core::ptr::from_ref(count).cast_mut().cast();
+        // INVARIANT: By the requirements of this function.
+        // SAFETY: The functions get the count, which lives longer. No bio outlives the pool.
         let pool = unsafe {
-            bindings::mempool_create_node_noprof(
+            Pool::new(
                 RESERVED_PAGES,
                 Some(Self::alloc_page),
                 Some(Self::free_page),
-                core::ptr::from_ref(count).cast_mut().cast(),
-                bindings::RDM_GFP_KERNEL,
-                bindings::NUMA_NO_NODE,
+                data,
             )
         };
-        // INVARIANT: By the requirements of this function.
-        Ok(Self {
-            pool: NonNull::new(pool).ok_or(ENOMEM)?,
-        })
+        Ok(Self(pool?))
     }
 
     /// # Safety
@@ -200,13 +195,6 @@ impl Pages {
             bindings::__free_pages(page.cast(), 0);
             (*count.cast::<Count>()).add(-1);
         }
-    }
-}
-
-impl Drop for Pages {
-    fn drop(&mut self) {
-        // SAFETY: By the type invariant; all pages are back, since no bio is left.
-        unsafe { bindings::mempool_destroy(self.pool.as_ptr()) }
     }
 }
 
@@ -325,7 +313,7 @@ impl Copies {
         // pool counts them as it frees them.
         unsafe {
             if piece.order == 0 {
-                bindings::mempool_free(piece.page.as_ptr().cast(), self.pages.pool.as_ptr());
+                bindings::mempool_free(piece.page.as_ptr().cast(), self.pages.0.as_ptr());
             } else {
                 bindings::__free_pages(piece.page.as_ptr(), piece.order);
                 self.count
@@ -424,7 +412,7 @@ impl Copies {
             // SAFETY: The pool is valid.
             let page = unsafe {
                 bindings::mempool_alloc_noprof(
-                    self.pages.pool.as_ptr(),
+                    self.pages.0.as_ptr(),
                     bindings::RDM_GFP_NOIO_WAIT, //
                 )
             };
