@@ -107,16 +107,21 @@ def slow_reads(name, lower, ms):
         sh("dmsetup", "remove", name)
 
 
+def statistics(device):
+    """The fields of the `stat` file of a device."""
+    return [int(field) for field in read(f"{in_sysfs(device)}/stat").split()]
+
+
 def counts(device):
     """Completed requests of a device: reads, writes and flushes."""
-    fields = [int(f) for f in read(f"{in_sysfs(device)}/stat").split()]
+    fields = statistics(device)
     return fields[0], fields[4], fields[15]
 
 
 def reads(device):
     """Completed read requests and sectors of a device."""
-    fields = read(f"{in_sysfs(device)}/stat").split()
-    return int(fields[0]), int(fields[2])
+    fields = statistics(device)
+    return fields[0], fields[2]
 
 
 def fill(device, size, offset=0):
