@@ -102,23 +102,28 @@ round() { # seconds
 }
 
 test_everything_at_once() {
-    local seconds=30 before after kernel_threads kernel_files
+    local seconds=30 before after added i kernel_threads kernel_files
     [ -z "$LONG" ] || seconds=600
     trap 'echo 0 >"$BUFIO/max_cache_size_bytes"' EXIT
     # What the first use of anything allocates once is no leak.
     round 3
     kernel_threads=$(threads) kernel_files=$(files) before=$(slab)
-    round $seconds
-    after=$(slab)
-    say "$(cat "$DIR"/rounds? | wc -l) pieces of 8 MiB, $(cat "$DIR/changes") times other tables"
-    say "memory that stays: $before kB before, $after kB after"
-    [ "$(cat "$DIR"/rounds? | wc -l)" -ge 8 ]
-    equal "$(cat "$BUFIO/current_allocated_bytes")" 0 "bytes of bufio"
-    equal "$(cat "/sys/module/$VERITY_MODULE/refcnt")" 0 references
-    equal "$(threads)" "$kernel_threads" "threads"
-    equal "$(files)" "$kernel_files" "files in debugfs"
+    # A leak is there each time. What grows once is the kernel's own: more workers than before.
+    for ((i = 0; i < 3; i++)); do
+        round $seconds
+        after=$(slab)
+        say "$(cat "$DIR"/rounds? | wc -l) pieces of 8 MiB, $(cat "$DIR/changes") times other tables"
+        say "memory that stays: $before kB before, $after kB after"
+        [ "$(cat "$DIR"/rounds? | wc -l)" -ge 8 ]
+        equal "$(cat "$BUFIO/current_allocated_bytes")" 0 "bytes of bufio"
+        equal "$(cat "/sys/module/$VERITY_MODULE/refcnt")" 0 references
+        equal "$(threads)" "$kernel_threads" "threads"
+        equal "$(files)" "$kernel_files" "files in debugfs"
+        added=$((after - before)) before=$after
+        [ $added -ge 2000 ] || break
+    done
     # A leak of one small object in each change of a table would be more than that.
-    [ $((after - before)) -lt 2000 ]
+    [ $added -lt 2000 ]
 }
 
 ksft_main "$@"
