@@ -41,7 +41,7 @@ prepare:
 update: ## look for a newer kernel in the archive
 	scripts/prepare update $(FLAVOUR)
 
-run: modules ## build, boot Debian's kernel, and show a verity device at work
+run: modules ## build, boot Debian's kernel, and show verity, integrity and crypt at work
 	scripts/demo
 
 check: modules modules-fail ## all tests, one summary line
