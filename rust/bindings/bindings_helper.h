@@ -22,6 +22,7 @@
 #include <crypto/md5.h>
 #include <crypto/sha2.h>
 #include <crypto/skcipher.h>
+#include <crypto/utils.h>
 
 /*
  * Declared in a header that is private to drivers/md, and exported.

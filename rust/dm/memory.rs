@@ -23,6 +23,7 @@ use core::{
     },
 };
 use kernel::{
+    ffi::c_uint,
     page::PAGE_SIZE,
     prelude::*, //
 };
@@ -121,6 +122,23 @@ impl Shared {
         true
     }
 
+    /// Sets `len` bytes from `offset` on to the exclusive or of those at the same place of two
+    /// others, of which one may be this; returns whether all have so many. Any context.
+    #[must_use]
+    pub fn xor(&self, offset: usize, len: usize, left: &Self, right: &Self) -> bool {
+        let (Some(to), Some(left), Some(right), Ok(size)) = (
+            self.at(offset, len),
+            left.at(offset, len),
+            right.at(offset, len),
+            c_uint::try_from(len),
+        ) else {
+            return false;
+        };
+        // SAFETY: As above.
+        unsafe { bindings::__crypto_xor(to, left, right, size) };
+        true
+    }
+
     /// Copies all of a piece of a bio to `offset`; returns whether there is room. Any context.
     #[inline]
     #[must_use]
@@ -155,6 +173,14 @@ impl Shared {
         let ptr = self.at(offset, len)?;
         // SAFETY: By the type invariants.
         Some(unsafe { Data::from_raw(ptr, len) })
+    }
+
+    /// Returns the page that a byte is in, and the number of bytes before it there.
+    pub(crate) fn page(&self, offset: usize) -> Option<(*mut bindings::page, usize)> {
+        let ptr = self.at(offset, 1)?;
+        // SAFETY: By the type invariants, the address is one of `vmalloc`.
+        let page = unsafe { bindings::vmalloc_to_page(ptr.cast()) };
+        Some((page, ptr.addr() & (PAGE_SIZE - 1)))
     }
 
     #[inline]

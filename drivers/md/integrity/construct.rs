@@ -103,7 +103,7 @@ impl Parts {
             None => None,
         };
         let mut settings = Settings::new(config.options);
-        check_supported(mode, &settings)?;
+        check_supported(mode)?;
         let io = io::Client::new(token).map_err(with_text(c"Cannot allocate dm io"))?;
         let recheck_pages =
             PagePool::new(1, token).map_err(with_text(c"Cannot allocate mempool"))?;
@@ -157,6 +157,7 @@ impl Parts {
         &self,
         layout: &Layout,
         salt: Option<[u8; SALT]>,
+        settings: &Settings,
         token: MaySleep<'_>,
     ) -> Result<Option<Area>, TableError> {
         if self.mode == Mode::Recovery {
@@ -164,9 +165,12 @@ impl Parts {
         }
         let (journal, start) = (*layout.journal(), layout.journal_start());
         let (mac, metadata) = (self.mac.clone(), self.metadata().clone());
-        Area::new(journal, mac, salt, metadata, start, token)
-            .map(Some)
-            .map_err(with_text(c"Could not allocate memory for journal"))
+        let mut area = Area::new(journal, mac, salt, metadata, start, token)
+            .map_err(with_text(c"Could not allocate memory for journal"))?;
+        if let Some(algorithm) = &settings.journal_crypt {
+            area.encrypt(algorithm, &self.failure, token)?;
+        }
+        Ok(Some(area))
     }
 
     fn bitmaps(&self, volume: &Volume) -> Result<Option<Bitmaps>, TableError> {
@@ -180,12 +184,9 @@ impl Parts {
 }
 
 /// Refuses what is not there.
-fn check_supported(mode: Mode, settings: &Settings) -> Result<(), TableError> {
+fn check_supported(mode: Mode) -> Result<(), TableError> {
     if mode == Mode::Inline {
         return Err(TableError::invalid(c"Inline mode is not supported"));
-    }
-    if settings.journal_crypt.is_some() {
-        return Err(TableError::invalid(c"Journal encryption is not supported"));
     }
     Ok(())
 }
@@ -216,7 +217,7 @@ impl Integrity {
         let (layout, superblock) = (volume.layout, volume.superblock);
         let salt = superblock.has_fixed_hmac().then_some(superblock.salt);
         let tags = Tags::new(parts.store(&layout, token)?, &layout, settings.discards);
-        let area = parts.area(&layout, salt, token)?;
+        let area = parts.area(&layout, salt, &settings, token)?;
         let ring = Ring::new(*layout.journal(), parts.mode == Mode::Journal)
             .map_err(with_text(c"Could not allocate memory for journal tree"))?;
         let bitmaps = parts.bitmaps(&volume)?;

@@ -2,14 +2,14 @@
 
 //! The integrity target: a device with a tag for each block.
 //!
-//! One file for each activity: `table` and `options` parse the table line, `environment` gets for
-//! them what they need, `volume` opens what is on the disk or has `format` make it, `layout` knows
-//! where everything is, `construct` makes a device, `target` answers the core, `start` is the way
-//! of a bio, `state` what bios and tasks share, `verify` and `tags` are about tags, `given` about
-//! those of the device above, `journal_io` takes bios to the journal and back, `commit_task` and
-//! `write_out` bring it to the disk, `replay` decides about what was found there and `replay_task`
-//! does it, `bitmaps` is bitmap mode, `recalculate` computes tags, `resume` is what comes first
-//! and last, `status` prints.
+//! One file for each activity: `table` and `options` parse the table line, `environment` gets
+//! for them what they need, `volume` opens what is on the disk or has `format` make it,
+//! `layout` knows where everything is, `construct` makes a device, `target` answers the core,
+//! `start` is the way of a bio, `state` what bios and tasks share, `verify` and `tags` are
+//! about tags, `given` about those of the device above, `journal_io` takes bios to the journal
+//! and back, `journal_crypt` encrypts it, `commit_task` and `write_out` bring it to the disk,
+//! `replay` decides about what was found there and `replay_task` does it, `bitmaps` is bitmap
+//! mode, `recalculate` computes tags, `resume` is what comes first and last, `status` prints.
 
 #![forbid(unsafe_code)]
 
@@ -21,6 +21,7 @@ mod environment;
 mod failure;
 mod given;
 mod journal_area;
+mod journal_crypt;
 mod journal_io;
 mod progress;
 mod recalculate;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The journal in memory, all of it, and how it gets to the disk and back.
+//! The journal in memory, all of it; `disk` is how it gets to the disk and back.
 //!
 //! The last eight bytes of each sector of data are in the entry while the sector has a commit id in
 //! their place.
+
+mod disk;
 
 use crate::{
     commit::{
@@ -20,10 +22,9 @@ use crate::{
         MAC_PART_BYTES,
         SECTOR, //
     },
-    replay::{
-        Journal,
-        Sections, //
-    },
+    journal_crypt::Encrypted,
+    options::Algorithm,
+    replay::Journal,
     superblock::SALT, //
 };
 use core::ops::Range;
@@ -37,12 +38,12 @@ use dm::{
         },
         Data, //
     },
-    io::{
-        self,
-        Write, //
-    },
     memory::Shared,
-    target::device::Device, //
+    secret::Secret,
+    target::{
+        args::TableError,
+        device::Device, //
+    },
 };
 use kernel::{
     prelude::*,
@@ -63,6 +64,8 @@ pub(crate) struct Place {
 pub(crate) struct Area {
     geometry: Geometry,
     memory: Shared,
+    /// What is on the device, if that is something else.
+    encrypted: Option<Encrypted>,
     ids: CommitIds,
     mac: Option<Arc<Hash>>,
     salt: Option<[u8; SALT]>,
@@ -89,12 +92,27 @@ impl Area {
         Ok(Self {
             geometry,
             memory: Shared::new(bytes, token)?,
+            encrypted: None,
             ids: CommitIds::PLAIN,
             mac,
             salt,
             device,
             start,
         })
+    }
+
+    /// Has the journal encrypted on the device. May sleep.
+    pub(crate) fn encrypt(
+        &mut self,
+        algorithm: &Algorithm<Secret>,
+        failure: &Failure,
+        token: MaySleep<'_>,
+    ) -> Result<(), TableError> {
+        let (encrypted, ids) =
+            Encrypted::new(algorithm, &self.geometry, &self.memory, failure, token)?;
+        self.encrypted = Some(encrypted);
+        self.ids = ids;
+        Ok(())
     }
 
     pub(crate) fn memory(&self) -> &Shared {
@@ -342,84 +360,6 @@ impl Area {
     fn bytes(&self, first: u32, count: u32) -> Range<usize> {
         let bytes = |section| self.sector_at(section, 0);
         bytes(first)..bytes(first.saturating_add(count))
-    }
-
-    /// Writes sections of the ring to the device, through its cache.
-    pub(crate) fn write(
-        &self,
-        io: &io::Client,
-        sections: Sections,
-        failure: &Failure,
-        token: MaySleep<'_>,
-    ) {
-        let to_end = self.geometry.sections().saturating_sub(sections.first);
-        let front = sections.count.min(to_end);
-        let back = sections.count.saturating_sub(front);
-        for (first, count) in [(sections.first, front), (0, back)] {
-            for section in first..first.saturating_add(count) {
-                self.sign(section, failure);
-            }
-            self.write_bytes(io, self.bytes(first, count), failure, token);
-        }
-    }
-
-    /// Writes bytes of the area to the device, through its cache, unless the device has failed.
-    pub(crate) fn write_bytes(
-        &self,
-        io: &io::Client,
-        bytes: Range<usize>,
-        failure: &Failure,
-        token: MaySleep<'_>,
-    ) {
-        if bytes.is_empty() || failure.is_set() {
-            return;
-        }
-        let sector = self.start.saturating_add((bytes.start / SECTOR) as u64);
-        let how = Write::ThroughNow;
-        let result = io.write_shared(&self.device, sector, &self.memory, bytes, how, token);
-        failure.check("writing journal", result);
-    }
-
-    /// Reads the front of the area from the device, unless it has failed.
-    pub(crate) fn read_bytes(
-        &self,
-        io: &io::Client,
-        bytes: usize,
-        failure: &Failure,
-        token: MaySleep<'_>,
-    ) {
-        if failure.is_set() {
-            return;
-        }
-        let result = io.read_shared(&self.device, self.start, &self.memory, 0..bytes, token);
-        failure.check("reading journal", result);
-    }
-
-    /// Reads the journal from the device.
-    pub(crate) fn read(&self, io: &io::Client, failure: &Failure, token: MaySleep<'_>) {
-        let bytes = self.bytes(0, self.geometry.sections());
-        self.read_bytes(io, bytes.end, failure, token);
-    }
-
-    /// Empties sections of the ring, and writes them.
-    pub(crate) fn erase(
-        &self,
-        io: &io::Client,
-        sections: Sections,
-        sequence: Sequence,
-        failure: &Failure,
-        token: MaySleep<'_>,
-    ) {
-        let all = self.geometry.sections();
-        for n in 0..sections.count {
-            let section = sections.first.saturating_add(n);
-            let section = match section < all {
-                true => section,
-                false => section.saturating_sub(all),
-            };
-            self.clear(section, sequence);
-        }
-        self.write(io, sections, failure, token);
     }
 }
 

@@ -10,6 +10,10 @@
 //!
 //! C header: [`include/crypto/skcipher.h`](srctree/include/crypto/skcipher.h)
 
+mod bulk;
+
+pub use bulk::Bulk;
+
 use super::frame::Memory;
 use crate::{
     alloc,
