@@ -40,6 +40,7 @@ def options():
     p.add_argument("--kernel")
     p.add_argument("--modules")
     p.add_argument("--disk", action="append", default=[])
+    p.add_argument("--nvme", action="append", default=[])
     p.add_argument("--append", action="append", default=[])
     p.add_argument("--mem", type=int, default=1024)
     p.add_argument("--smp", type=int, default=2)
@@ -104,10 +105,27 @@ def disks(sizes):
         if "/" in text:
             args += ["-drive", f"{drive}snapshot=on,file={text}"]
             continue
-        fd = os.open("/cache", os.O_TMPFILE | os.O_RDWR, 0o600)
-        os.ftruncate(fd, size(text))
-        fds.append(fd)
-        args += ["-drive", f"{drive}file.locking=off,file=/proc/self/fd/{fd}"]
+        fds.append(nameless(text))
+        args += ["-drive", f"{drive}file.locking=off,file=/proc/self/fd/{fds[-1]}"]
+    return args, fds
+
+
+def nameless(text):
+    """A sparse file of a size that has no name."""
+    fd = os.open("/cache", os.O_TMPFILE | os.O_RDWR, 0o600)
+    os.ftruncate(fd, size(text))
+    return fd
+
+
+def nvme(disks):
+    """NVMe disks: a size, then what the namespace has, such as bytes of metadata."""
+    args, fds = [], []
+    for i, text in enumerate(disks):
+        capacity, _, options = text.partition(",")
+        fds.append(nameless(capacity))
+        args += ["-drive", f"id=n{i},if=none,format=raw,cache=unsafe,file.locking=off,"
+                 f"file=/proc/self/fd/{fds[-1]}", "-device", f"nvme,serial=rdmn{i},id=nvme{i}",
+                 "-device", f"nvme-ns,drive=n{i},bus=nvme{i}" + (options and "," + options)]
     return args, fds
 
 
@@ -147,7 +165,7 @@ def relay(fd):
 
 def run(o):
     """True if QEMU ended by itself."""
-    disk_args, fds = disks(o.disk)
+    disk_args, fds = (a + b for a, b in zip(disks(o.disk), nvme(o.nvme)))
     if o.mode == "shell":
         print("vm: booting; 'exit' powers off", file=sys.stderr)
         return subprocess.run(command(o, disk_args, None), pass_fds=fds).returncode == 0
