@@ -11,14 +11,17 @@
 #include <linux/device-mapper.h>
 #include <linux/dm-io.h>
 #include <linux/hex.h>
+#include <linux/hrtimer.h>
 #include <linux/mempool.h>
 #include <linux/notifier.h>
 #include <linux/reboot.h>
 #include <linux/rslib.h>
 #include <linux/security.h>
+#include <linux/semaphore.h>
 #include <crypto/aead.h>
 #include <crypto/aes.h>
 #include <crypto/hash.h>
+#include <crypto/internal/skcipher.h>
 #include <crypto/md5.h>
 #include <crypto/sha2.h>
 #include <crypto/skcipher.h>

@@ -53,6 +53,35 @@ impl AtomicBits {
         }
     }
 
+    /// Clears the bit, if there is one. Any context.
+    #[inline]
+    pub fn clear(&self, bit: u64) {
+        if let Some(word) = self.word(bit) {
+            word.fetch_and(!Self::mask(bit), Ordering::Release);
+        }
+    }
+
+    /// Sets one of the first `len` bits that was clear, and returns which; [`None`] if there was
+    /// none. Any context.
+    #[inline]
+    pub fn claim(&self, len: u32) -> Option<u64> {
+        for (base, word) in (0..u64::from(len)).step_by(BITS as usize).zip(&self.words) {
+            let mut free = !word.0.load(Ordering::Relaxed);
+            while free != 0 {
+                let bit = base.wrapping_add(free.trailing_zeros().into());
+                if bit >= len.into() {
+                    break;
+                }
+                let before = word.0.fetch_or(Self::mask(bit), Ordering::Acquire);
+                if before & Self::mask(bit) == 0 {
+                    return Some(bit);
+                }
+                free = !before;
+            }
+        }
+        None
+    }
+
     #[inline]
     fn word(&self, bit: u64) -> Option<&AtomicU64> {
         let word = usize::try_from(bit >> BITS.trailing_zeros()).ok()?;

@@ -5,6 +5,7 @@
 pub mod aead;
 pub mod aes;
 pub mod crc32;
+pub mod engine;
 mod frame;
 pub mod md5;
 pub mod sha256;

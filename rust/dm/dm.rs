@@ -25,7 +25,9 @@ pub mod reed_solomon;
 pub mod reserve;
 pub mod secret;
 pub mod security;
+pub mod semaphore;
 pub mod target;
+pub mod timer;
 pub mod workqueue;
 
 module! {

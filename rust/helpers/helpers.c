@@ -23,6 +23,7 @@
 #include "preempt.c"
 #include "reboot.c"
 #include "sched.c"
+#include "semaphore.c"
 #include "skcipher.c"
 #include "slab.c"
 #include "spinlock.c"

@@ -6,13 +6,19 @@
 //! and the initialisation vector. One request serves any number of pieces of data, one after the
 //! other, so a whole bio costs one set-up and no allocation. It lives on the stack if the cipher
 //! is [quick](Cipher::is_quick): it works at once and with little memory, in any context. Other
-//! ciphers need a [`Workspace`], made ahead, and may sleep until an engine has done its work.
+//! ciphers need a [`Workspace`], made ahead, and may sleep until an engine has done its work; or a
+//! [`Window`], with which many requests are under way at the same time.
 //!
 //! C header: [`include/crypto/skcipher.h`](srctree/include/crypto/skcipher.h)
 
 mod bulk;
+mod window;
 
 pub use bulk::Bulk;
+pub use window::{
+    Cargo,
+    Window, //
+};
 
 use super::frame::Memory;
 use crate::{
