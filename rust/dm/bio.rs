@@ -405,6 +405,22 @@ impl<'a, T: Operations> Owned<'a, T> {
     }
 }
 
+impl<T: Operations> Kept<T> {
+    /// Goes on with the bio as a callback of its target would, in the context of the caller.
+    pub fn resume(self, f: impl for<'a> FnOnce(&T, &Target, Owned<'a, T>) -> Handed<'a>) {
+        let header = self.header;
+        mem::forget(self);
+        // SAFETY: `self` had the bio, and is gone. The instance lives as long as the bio.
+        let (instance, bio) = unsafe {
+            (
+                header.as_ref().instance.as_ref(),
+                Owned::from_header(header),
+            )
+        };
+        let Handed(_) = f(&instance.state, instance.target(), bio);
+    }
+}
+
 impl<T: Operations> Drop for Owned<'_, T> {
     fn drop(&mut self) {
         pr_err!("a bio was dropped instead of being ended\n");

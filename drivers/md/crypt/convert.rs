@@ -18,17 +18,25 @@ use dm::{
     crypto::aead::Aead,
     crypto::skcipher::{
         self,
+        Cargo,
         Cipher,
         Direction,
         Iv,
         Request,
+        Window,
         Workspace,
         MAX_IV_SIZE, //
     },
     reserve::Reserve,
     workqueue, //
 };
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// The most sectors that are with an engine at a time.
+const IN_FLIGHT: u32 = 128;
 
 /// The bytes of the vectors that most ciphers take.
 const USUAL_IV_SIZE: usize = 16;
@@ -40,7 +48,7 @@ const USUAL_IV_SIZE: usize = 16;
 /// There is at least one.
 pub(crate) enum Ciphers {
     /// All of one algorithm, each with a key of its own: a power of two.
-    Plain(KVec<Cipher>),
+    Plain(Arc<KVec<Cipher>>),
     /// One that authenticates.
     Aead(Aead),
 }
@@ -51,7 +59,7 @@ impl Ciphers {
             return Err(EINVAL);
         }
         // INVARIANT: Checked above.
-        Ok(Self::Plain(ciphers))
+        Ok(Self::Plain(Arc::new(ciphers, GFP_KERNEL)?))
     }
 
     pub(crate) fn get(&self, index: u32) -> Option<&Cipher> {
@@ -68,12 +76,18 @@ impl Ciphers {
         }
     }
 
-    /// Returns the cipher for a sector of the count that vectors are made of, before that is cut
-    /// to large sectors.
+    /// Returns the place of the cipher for a sector of the count that vectors are made of, before
+    /// that is cut to large sectors.
+    #[inline]
+    fn index(ciphers: usize, sector: u64) -> usize {
+        sector as usize & ciphers.wrapping_sub(1)
+    }
+
     #[inline]
     fn of_sector<'a>(ciphers: &'a [Cipher], first: &'a Cipher, sector: u64) -> &'a Cipher {
-        let last = ciphers.len().wrapping_sub(1);
-        ciphers.get(sector as usize & last).unwrap_or(first)
+        ciphers
+            .get(Self::index(ciphers.len(), sector))
+            .unwrap_or(first)
     }
 
     /// As [`of_sector`](Self::of_sector), without the first one at hand.
@@ -168,6 +182,8 @@ pub(crate) struct Converter {
     pub(crate) numbering: Numbering,
     mode: Mode,
     iv_size: usize,
+    /// Whether an engine does the work of the cipher, and nothing else is to be done.
+    asynchronous: bool,
     /// For ciphers and modes that need more than the stack.
     rooms: Option<Reserve<Room>>,
 }
@@ -189,8 +205,12 @@ impl Converter {
         iv_size: u32,
         token: MaySleep<'_>,
     ) -> Result<Self> {
+        let asynchronous = match (&mode, ciphers.first()) {
+            (Mode::Plain(_), Some(first)) => first.is_asynchronous(),
+            _ => false,
+        };
         let rooms = match (&mode, ciphers.first()) {
-            (Mode::Plain(_), Some(first)) if first.is_quick() => None,
+            (Mode::Plain(_), Some(first)) if first.is_quick() || asynchronous => None,
             (Mode::Tagged(_), _) => None,
             (_, first) => Some(Self::rooms(
                 first.ok_or(EINVAL)?,
@@ -203,6 +223,7 @@ impl Converter {
             numbering,
             mode,
             iv_size: iv_size as usize,
+            asynchronous,
             rooms,
         })
     }
@@ -224,7 +245,45 @@ impl Converter {
     /// Returns whether conversions need nothing but the stack, in any context.
     #[inline]
     pub(crate) fn is_direct(&self) -> bool {
-        self.rooms.is_none() && !matches!(self.mode, Mode::Tagged(_))
+        self.rooms.is_none() && !self.asynchronous && !matches!(self.mode, Mode::Tagged(_))
+    }
+
+    /// Makes what [`send`](Self::send) needs, if that is how sectors are to be converted.
+    pub(crate) fn window<K: Cargo>(&self, token: MaySleep<'_>) -> Result<Option<Window<K>>> {
+        match &self.ciphers {
+            Ciphers::Plain(ciphers) if self.asynchronous => {
+                Window::new(ciphers.clone(), IN_FLIGHT, token).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Hands all sectors of `cargo`, the first of which is `sector` of the target, to the engine.
+    /// Waits while that has too many. The cargo [arrives](Cargo::arrived) when they are converted.
+    pub(crate) fn send<K: Cargo>(
+        &self,
+        window: &Window<K>,
+        cargo: K,
+        direction: Direction,
+        sector: u64,
+        token: MaySleep<'_>,
+    ) {
+        let unit = self.numbering.sector_size.bytes();
+        let mut numbers = self.numbering.from(sector);
+        let count = self.ciphers.all().len();
+        let iv_size = self.iv_size;
+        let counter = match self.mode {
+            Mode::Plain(counter) => counter,
+            Mode::Special(_) | Mode::Tagged(_) => None,
+        };
+        let next = move |iv: &mut Iv| {
+            let (sector, number) = numbers.next();
+            if let Some(counter) = counter {
+                write_iv(counter, number, iv, iv_size);
+            }
+            Ciphers::index(count, sector)
+        };
+        window.send(cargo, direction, unit, next, token);
     }
 
     /// Returns what there is besides if sectors have metadata.

@@ -6,15 +6,16 @@
 //! line, `environment` gets for them what they need; `construct` makes a device of it, `target`
 //! answers the core and says which bio goes where. `convert` works through the sectors of a bio,
 //! `special` does so for the modes that change data beside the cipher, `tagged` and `tagged_bio`
-//! where sectors have metadata; `iv`, `iv_lmk`, `iv_tcw`, `iv_elephant` are the formulas of those
-//! modes, `layout` what is computed from sectors. `secret` is where keys are, and changes them on a
-//! `message`; `status` prints.
+//! where sectors have metadata, `flight` where an engine does the work; `iv`, `iv_lmk`, `iv_tcw`,
+//! `iv_elephant` are the formulas of those modes, `layout` what is computed from sectors. `secret`
+//! is where keys are, and changes them on a `message`; `status` prints.
 
 #![forbid(unsafe_code)]
 
 mod construct;
 mod convert;
 mod environment;
+mod flight;
 mod params;
 mod secret;
 mod special;

@@ -20,6 +20,7 @@ use crate::{
         Numbering, //
     },
     environment::Kernel,
+    flight::Flight,
     layout::{
         self,
         Splitting, //
@@ -63,7 +64,10 @@ use dm::{
         Kind,
         MaySleep, //
     },
-    crypto::skcipher::Direction,
+    crypto::skcipher::{
+        Direction,
+        Window, //
+    },
     target::{
         args::{
             Args,
@@ -107,6 +111,7 @@ pub(crate) type Env = Kernel<'static>;
 pub(crate) struct Crypt {
     // Hot: read for each bio.
     pub(crate) converter: Converter,
+    window: Option<Window<Flight>>,
     pub(crate) device: Device,
     start: u64,
     splitting: Splitting,
@@ -114,8 +119,8 @@ pub(crate) struct Crypt {
     pub(crate) queue: OwnedQueue,
     pub(crate) io_queue: OwnedQueue,
     shared: bool,
-    /// The writes that are on `queue`.
-    encrypting: AtomicU32,
+    /// The writes that are on `queue`, or with an engine.
+    pub(crate) encrypting: AtomicU32,
     // Cold.
     key: Keeper,
     cipher: KVec<u8>,
@@ -144,6 +149,9 @@ impl Crypt {
         };
         let converter = Converter::new(config.cipher, numbering, mode, config.iv_size, token)
             .map_err(with_text(c"Cannot allocate crypt request mempool"))?;
+        let window = converter
+            .window(token)
+            .map_err(with_text(c"Cannot allocate crypt request mempool"))?;
         let (queue, io_queue) = make_queues(ti, &config.flags)?;
         let key = table::Key {
             bytes: config.key.bytes,
@@ -159,6 +167,7 @@ impl Crypt {
                 has_tag: config.tag.is_some(),
             },
             converter,
+            window,
             device: config.device,
             start: config.start,
             flags: config.flags,
@@ -263,13 +272,21 @@ impl Crypt {
         token: MaySleep<'_>,
     ) -> Handed<'a> {
         let result = self.encrypt(ti, &mut bio, Some(token));
+        self.encrypted(ti, bio, result.is_ok())
+    }
+
+    /// Sends a write on that was on `queue`.
+    pub(crate) fn encrypted<'a>(&self, ti: &Target, bio: Owned<'a, Self>, ok: bool) -> Handed<'a> {
         let alone = self.encrypting.fetch_sub(1, Ordering::Relaxed) == 1;
-        match result {
-            Err(_) => bio.end(BlockStatus::IO_ERROR),
-            Ok(()) if alone || self.flags.submit_from_crypt_cpus => self.submit_copy(ti, bio),
-            // Threads finish in any order. Who sends what is ready sorts it first.
-            Ok(()) => bio.batch_on(&self.io_queue),
+        if !ok {
+            return bio.end(BlockStatus::IO_ERROR);
         }
+        // An engine finishes in an interrupt.
+        if (alone || self.flags.submit_from_crypt_cpus) && Kind::current() == Kind::Thread {
+            return self.submit_copy(ti, bio);
+        }
+        // Threads finish in any order. Who sends what is ready sorts it first.
+        bio.batch_on(&self.io_queue)
     }
 
     fn map_write<'a>(&self, ti: &Target, mut bio: Owned<'a, Self>) -> Handed<'a> {
@@ -295,7 +312,7 @@ enum Failure {
 
 /// All errors of a conversion are the device's.
 #[inline]
-fn status_of(result: Result) -> BlockStatus {
+pub(crate) fn status_of(result: Result) -> BlockStatus {
     match result {
         Ok(()) => BlockStatus::OK,
         Err(_) => BlockStatus::IO_ERROR,
@@ -408,6 +425,9 @@ impl Operations for Crypt {
     fn work<'a>(&self, ti: &Target, bio: Owned<'a, Self>, token: MaySleep<'_>) -> Handed<'a> {
         if let Some(tagged) = self.converter.tagged() {
             return self.work_on_tagged(ti, bio, tagged, token);
+        }
+        if let Some(window) = &self.window {
+            return self.take_off(ti, bio, window, token);
         }
         match bio.is_write() {
             true => self.work_on_write(ti, bio, token),
