@@ -17,7 +17,7 @@ import threading
 
 from volume import SECTOR, Direct
 
-GROUP, GROUPS = 8, 6
+GROUP, GROUPS, ALIGNMENT = 8, 6, 128
 KINDS, WEIGHTS = ("fsync", "dsync", "plain"), (5, 3, 2)
 
 
@@ -26,8 +26,10 @@ class Plan:
 
     def __init__(self, seed, threads, sectors, block):
         self.seed, self.threads, self.block = seed, threads, block
-        # Groups of neighbours, spread evenly over the volume.
+        # Groups of neighbours, spread evenly over the volume. Where there is room, each begins
+        # with the first block that has its tag in some sector.
         self.stride = sectors * SECTOR // block // (threads * GROUPS)
+        self.stride -= self.stride % (ALIGNMENT if self.stride >= ALIGNMENT else GROUP)
         if self.stride < GROUP:
             raise RuntimeError("the volume is too small")
 
