@@ -8,6 +8,7 @@ use crate::{
     table::Mode,
     target::{
         Integrity,
+        COMMIT,
         WRITE_OUT, //
     },
 };
@@ -26,10 +27,14 @@ impl Integrity {
         let area = self.area.as_ref().filter(|_| self.mode == Mode::Journal);
         match area {
             Some(area) => {
-                let sections = state.ring.close_section();
+                let sections = state.ring.take_uncommitted(!flushes.is_empty());
+                let rest = state.ring.has_incomplete();
                 drop(state);
                 if sections.count != 0 {
                     self.commit_sections(area, sections, token);
+                }
+                if rest {
+                    ti.start_task_after(COMMIT, self.settings.commit_time);
                 }
                 self.make_room(ti);
             }

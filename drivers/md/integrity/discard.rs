@@ -11,11 +11,7 @@ use crate::{
         Chunk,
         FILLER, //
     },
-    target::{
-        Integrity,
-        COMMIT,
-        WRITE_OUT, //
-    },
+    target::Integrity, //
 };
 use dm::{
     bio::{
@@ -37,10 +33,7 @@ impl Integrity {
     ) -> Handed<'a> {
         if self.mode == Mode::Journal && !bio.data().drained && self.is_in_journal(&bio) {
             self.release(bio.data().range());
-            ti.start_task(COMMIT);
-            ti.flush_task(COMMIT, token);
-            ti.start_task(WRITE_OUT);
-            ti.flush_task(WRITE_OUT, token);
+            self.drain_journal(ti, token);
             let progress = bio.data_mut();
             progress.drained = true;
             progress.step = Step::Start;

@@ -112,6 +112,12 @@ impl<S: DerefMut<Target = [Slot]>> Index<S> {
             .map(|(entry, _)| entry)
     }
 
+    /// Whether a block has an entry that is one of those that are wanted.
+    pub fn has(&self, sector: u64, mut is_wanted: impl FnMut(u32) -> bool) -> bool {
+        self.chain(sector)
+            .any(|(entry, slot)| slot.sector == sector && is_wanted(entry))
+    }
+
     /// Whether the entry is in use, for another block than which there is no newer one.
     #[inline]
     pub fn is_newest(&self, entry: u32, sector: u64) -> bool {

@@ -8,8 +8,9 @@
 //! `start` is the way of a bio, `state` what bios and tasks share, `verify` and `tags` are
 //! about tags, `given` about those of the device above, `journal_io` takes bios to the journal
 //! and back, `journal_crypt` encrypts it, `commit_task` and `write_out` bring it to the disk,
-//! `replay` decides about what was found there and `replay_task` does it, `bitmaps` is bitmap
-//! mode, `recalculate` computes tags, `resume` is what comes first and last, `status` prints.
+//! `staying` and `groups` say what of it better stays, `replay` decides about what was found
+//! there and `replay_task` does it, `bitmaps` is bitmap mode, `recalculate` computes tags,
+//! `resume` is what comes first and last, `status` prints.
 
 #![forbid(unsafe_code)]
 
@@ -31,6 +32,7 @@ mod ring;
 mod settings;
 mod start;
 mod state;
+mod staying;
 mod superblock_io;
 mod tagger;
 mod tags;
@@ -45,6 +47,8 @@ mod bitmap;
 mod commit;
 #[allow(dead_code, unreachable_pub)]
 mod format;
+#[allow(dead_code, unreachable_pub)]
+mod groups;
 #[allow(dead_code, unreachable_pub)]
 mod index;
 #[allow(dead_code, unreachable_pub)]

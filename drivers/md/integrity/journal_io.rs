@@ -146,10 +146,9 @@ impl Integrity {
             ring.filled(entry);
             entry = ring.entry_after(entry);
         }
-        let (watched, low) = (
-            ring.watchers != 0,
-            ring.free <= self.settings.free_threshold,
-        );
+        let watched = ring.watchers != 0;
+        let low = ring.is_low(self.settings.free_threshold) && ring.has_complete();
+        ring.only_complete |= low;
         drop(state);
         if watched {
             self.state.notify();

@@ -26,6 +26,12 @@ impl Range {
         self.start.saturating_add(self.len)
     }
 
+    /// Whether all sectors of another one are in this one.
+    #[inline]
+    pub fn covers(&self, other: &Self) -> bool {
+        self.start <= other.start && other.end() <= self.end()
+    }
+
     /// Whether there is a sector in both.
     #[inline]
     pub fn overlaps(&self, other: &Self) -> bool {

@@ -42,6 +42,26 @@ pub struct Sections {
     pub count: u32,
 }
 
+impl Sections {
+    /// One of these of `all` sections.
+    #[inline]
+    pub fn nth(&self, n: u32, all: u32) -> u32 {
+        let section = u64::from(self.first).wrapping_add(n.into());
+        // Below the number of sections, which is not zero.
+        section.checked_rem(all.into()).unwrap_or(0) as u32
+    }
+
+    /// Whether a section is one of these of `all` sections.
+    #[inline]
+    pub fn has(&self, section: u32, all: u32) -> bool {
+        let distance = match section.checked_sub(self.first) {
+            Some(distance) => distance,
+            None => section.saturating_add(all).saturating_sub(self.first),
+        };
+        distance < self.count
+    }
+}
+
 /// Where writing goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resume {

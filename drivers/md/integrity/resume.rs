@@ -12,8 +12,7 @@ use crate::{
     table::Mode,
     target::{
         Integrity,
-        COMMIT,
-        WRITE_OUT, //
+        COMMIT, //
     },
     LOG, //
 };
@@ -142,8 +141,8 @@ impl Integrity {
         // It may have been asked for again meanwhile.
         ti.cancel_task(COMMIT, token);
         if self.mode == Mode::Journal {
-            ti.start_task(WRITE_OUT);
-            ti.flush_task(WRITE_OUT, token);
+            self.drain_journal(ti, token);
+            ti.cancel_task(COMMIT, token);
             self.flush_devices(true, token);
             self.erase_used_journal(token);
         }

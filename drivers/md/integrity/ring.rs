@@ -47,6 +47,14 @@ pub(crate) struct Ring {
     filling: KVVec<u32>,
     /// How many wait until some are filled.
     pub(crate) watchers: u32,
+    /// How many sections were left when others were last written out.
+    kept: u32,
+    /// The entries that one of those needs who wait for some.
+    wanted: u32,
+    /// How many want everything to be written out.
+    pub(crate) drains: u32,
+    /// Whether what is not in a complete section may be committed later.
+    pub(crate) only_complete: bool,
     /// The commit ids that come next.
     pub(crate) sequence: Sequence,
 }
@@ -78,6 +86,10 @@ impl Ring {
             waiting: List::new(),
             filling: alloc::filled(0, sections, GFP_KERNEL)?,
             watchers: 0,
+            kept: 0,
+            wanted: 0,
+            drains: 0,
+            only_complete: false,
             sequence: Sequence::default(),
         };
         ring.start_at(&Resume {
@@ -99,6 +111,7 @@ impl Ring {
         self.uncommitted = none;
         self.free_section = section;
         self.free_entry = 0;
+        self.kept = 0;
         self.free = u32::try_from(self.geometry.entries()).unwrap_or(u32::MAX);
         self.index.clear();
     }
@@ -116,13 +129,14 @@ impl Ring {
     }
 
     /// Takes `count` entries, and returns the first and how many: fewer only if the journal is
-    /// small. Where a bio is in one piece, its tags are whole sectors, if they can be: what is
-    /// written to its place then has nothing to be read before.
+    /// small. A bio that is in one piece is in the journal in one piece as well.
     ///
     /// Returns `None` if there are not enough. Whoever waits has the journal written out.
     pub(crate) fn take(&mut self, count: u32) -> Option<(u32, u32)> {
         let large = u64::from(count) > self.geometry.entries() / 2;
         if self.free == 0 || (count > self.free && !large) {
+            let wanted = if large { 1 } else { count };
+            self.wanted = self.wanted.max(wanted);
             return None;
         }
         let count = count.min(self.free);
@@ -139,9 +153,30 @@ impl Ring {
         Some((first, count))
     }
 
-    /// Whether the journal is to be written out, if so many free entries are not enough.
+    /// Whether the journal is to be written out, if so many free entries are not enough. What
+    /// was kept then makes it a smaller one.
     pub(crate) fn is_low(&self, threshold: u32) -> bool {
-        self.free <= threshold || !self.waiting.is_empty()
+        let all = self.geometry.entries();
+        let kept = u64::from(self.kept).saturating_mul(self.entries().into());
+        let threshold = u64::from(threshold).saturating_mul(all.saturating_sub(kept));
+        let threshold = threshold.checked_div(all).unwrap_or(0);
+        u64::from(self.free) <= threshold || !self.waiting.is_empty()
+    }
+
+    /// Whether there are complete sections that were not committed.
+    pub(crate) fn has_complete(&self) -> bool {
+        self.uncommitted.count != 0
+    }
+
+    /// Whether a section is being filled.
+    pub(crate) fn has_incomplete(&self) -> bool {
+        self.free_entry != 0
+    }
+
+    /// Whether nobody who waits needs more than `sections` sections to be freed.
+    pub(crate) fn is_enough(&self, sections: u32) -> bool {
+        let freed = sections.saturating_mul(self.entries());
+        self.waiting.is_empty() || self.free.saturating_add(freed) >= self.wanted
     }
 
     fn section_of(&self, entry: u32) -> u32 {
@@ -187,9 +222,12 @@ impl Ring {
         }
     }
 
-    /// Closes the section that is being filled, and returns those that are to be committed.
-    pub(crate) fn close_section(&mut self) -> Sections {
-        if self.free_entry != 0 {
+    /// Returns the sections that are to be committed: with the one that is being filled, which
+    /// is closed, unless nobody needs it to be.
+    pub(crate) fn take_uncommitted(&mut self, flush: bool) -> Sections {
+        let later = core::mem::replace(&mut self.only_complete, false);
+        let close = flush || !later || !self.waiting.is_empty() || self.drains != 0;
+        if close && self.free_entry != 0 {
             let rest = self.entries().saturating_sub(self.free_entry);
             self.free = self.free.saturating_sub(rest);
             self.free_entry = 0;
@@ -212,17 +250,9 @@ impl Ring {
         self.committed
     }
 
-    /// Whether an entry is in a section that was committed.
-    fn is_committed(&self, entry: u32) -> bool {
-        let section = self.section_of(entry);
-        let Sections { first, count } = self.committed;
-        let distance = match section.checked_sub(first) {
-            Some(distance) => distance,
-            None => section
-                .saturating_add(self.geometry.sections())
-                .saturating_sub(first),
-        };
-        distance < count
+    /// Whether an entry is in one of some sections.
+    fn is_in(&self, sections: Sections, entry: u32) -> bool {
+        sections.has(self.section_of(entry), self.geometry.sections())
     }
 
     /// Whether the block of an entry is in a newer one that was committed, and that will be
@@ -230,12 +260,19 @@ impl Ring {
     pub(crate) fn is_superseded(&self, entry: u32) -> bool {
         self.index
             .newer(entry)
-            .is_some_and(|newer| self.is_committed(newer))
+            .is_some_and(|newer| self.is_in(self.committed, newer))
     }
 
-    /// Frees sections, the oldest that were committed; returns the writes that may go on.
-    pub(crate) fn free(&mut self, sections: Sections) -> List<Integrity> {
-        let count = sections.count;
+    /// Whether a block has an entry in one of some sections.
+    pub(crate) fn has(&self, sections: Sections, sector: u64) -> bool {
+        self.index.has(sector, |entry| self.is_in(sections, entry))
+    }
+
+    /// Frees the first `count` of sections, the oldest that were committed; returns the writes that
+    /// may go on.
+    pub(crate) fn free(&mut self, sections: Sections, count: u32) -> List<Integrity> {
+        self.kept = sections.count.saturating_sub(count);
+        self.wanted = 0;
         self.committed.first = self.section_after(self.committed.first, count);
         self.committed.count = self.committed.count.saturating_sub(count);
         let entries = count.saturating_mul(self.entries());

@@ -3,6 +3,7 @@
 //! Tags on the disk, through the cache: of one bio, one range.
 
 use crate::{
+    groups::Groups,
     layout::Layout,
     options::Discards,
     tagger::{
@@ -68,6 +69,8 @@ impl Chunk {
 /// Where tags are in the cache.
 pub(crate) struct Tags {
     pub(crate) store: Store,
+    /// The blocks that have their tags in one unit of the device.
+    pub(crate) groups: Groups,
     tag: usize,
     discards: Discards,
 }
@@ -92,6 +95,7 @@ struct Piece {
 impl Tags {
     pub(crate) fn new(store: Store, layout: &Layout, discards: Discards) -> Self {
         Self {
+            groups: Groups::new(layout, store.unit() as u32),
             store,
             tag: layout.tag_size().bytes().into(),
             discards,

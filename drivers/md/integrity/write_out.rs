@@ -10,10 +10,12 @@ use crate::{
     progress::Step,
     ranges::Range,
     replay::{
+        self,
         next_run,
         Journal,
         Sections, //
     },
+    staying::Staying,
     tags::{
         address,
         Chunk, //
@@ -41,12 +43,23 @@ pub(crate) enum Origin {
 
 /// Consecutive entries of a section with consecutive blocks.
 #[derive(Clone, Copy)]
-struct Run {
-    section: u32,
-    first: u32,
-    end: u32,
+pub(crate) struct Run {
+    pub(crate) section: u32,
+    pub(crate) first: u32,
+    pub(crate) end: u32,
     /// The sector of the first block.
-    sector: u64,
+    pub(crate) sector: u64,
+}
+
+impl Run {
+    pub(crate) fn new(section: u32, found: &replay::Run) -> Self {
+        Self {
+            section,
+            first: found.first,
+            end: found.first.saturating_add(found.count),
+            sector: found.sector,
+        }
+    }
 }
 
 /// Writes that are under way, and their ranges.
@@ -54,6 +67,11 @@ struct Out<'b, 'env> {
     batch: &'b Batch<'env>,
     held: [Range; AT_ONCE],
     count: usize,
+    staying: Option<Staying>,
+    /// Whether anything of the section stays.
+    stays: bool,
+    /// Whether anything was written.
+    wrote: bool,
 }
 
 impl Integrity {
@@ -66,15 +84,16 @@ impl Integrity {
         if sections.count == 0 {
             return;
         }
-        self.write_out(ti, area, sections, Origin::Memory, token);
-        let mut waiting = self.state.lock().ring.free(sections);
+        let freed = self.write_out(ti, area, sections, Origin::Memory, token);
+        let mut waiting = self.state.lock().ring.free(sections, freed);
         while let Some(mut bio) = waiting.pop() {
             bio.data_mut().step = Step::Start;
             let _ = bio.queue(&self.queues.wait);
         }
     }
 
-    /// Writes sections to their places, and waits until they are on the medium. May sleep.
+    /// Writes sections to their places, and waits until they are on the medium. Returns the number
+    /// of the first ones of which nothing was left. May sleep.
     pub(crate) fn write_out(
         &self,
         ti: &Target,
@@ -82,29 +101,40 @@ impl Integrity {
         sections: Sections,
         origin: Origin,
         token: MaySleep<'_>,
-    ) {
-        let all = area.geometry().sections();
+    ) -> u32 {
+        let mut freed = sections.count;
+        let mut wrote = false;
+        let staying = match origin {
+            Origin::Memory => self.staying(area, sections),
+            Origin::Disk => None,
+        };
         self.io
             .batch(token, |batch| {
                 let mut out = Out {
                     batch,
                     held: [Range::default(); AT_ONCE],
                     count: 0,
+                    staying,
+                    stays: false,
+                    wrote: false,
                 };
                 for n in 0..sections.count {
-                    let section = sections.first.saturating_add(n);
-                    let section = match section < all {
-                        true => section,
-                        false => section.saturating_sub(all),
-                    };
+                    let section = sections.nth(n, area.geometry().sections());
                     self.write_section(ti, area, section, origin, &mut out, token);
+                    if core::mem::replace(&mut out.stays, false) {
+                        freed = freed.min(n);
+                    }
                 }
                 self.drain(&mut out, token);
+                wrote = out.wrote;
             })
             .1
             // All writes were waited for, and what they said was looked at.
             .unwrap_or_default();
-        self.flush_devices(true, token);
+        if wrote || freed != 0 {
+            self.flush_devices(true, token);
+        }
+        freed
     }
 
     /// Waits for the writes, and gives up their ranges.
@@ -150,12 +180,14 @@ impl Integrity {
                 self.failure.set("invalid sector in journal", EIO);
             }
             entry = found.first.saturating_add(found.count);
-            let run = Run {
-                section,
-                first: found.first,
-                end: entry,
-                sector: found.sector,
-            };
+            let mut run = Run::new(section, &found);
+            if let Some(staying) = &mut out.staying {
+                out.stays |= self.leave_staying(&mut run, staying);
+                if run.first == run.end {
+                    continue;
+                }
+            }
+            out.wrote = true;
             for entry in run.first..run.end {
                 area.restore(Place { section, entry });
             }
@@ -174,7 +206,7 @@ impl Integrity {
         }
     }
 
-    fn range_of(&self, run: &Run) -> Range {
+    pub(crate) fn range_of(&self, run: &Run) -> Range {
         let blocks = run.end.saturating_sub(run.first);
         Range {
             start: run.sector,

@@ -102,6 +102,17 @@ impl Store {
         self.cache.shape.block_size
     }
 
+    /// The bytes that are written at once, a power of two: what is missing of them is read first.
+    #[inline]
+    pub fn unit(&self) -> usize {
+        let unit = self
+            .cache
+            .writes
+            .as_ref()
+            .map(|writes| writes.geometry.unit);
+        unit.unwrap_or(512) as usize
+    }
+
     /// The number of whole blocks of the device, from the first one of the store on. Any context.
     pub fn device_blocks(&self) -> u64 {
         self.cache.device_blocks()

@@ -13,6 +13,8 @@ pub mod bitmap;
 pub mod commit;
 #[path = "../../../../../drivers/md/integrity/format.rs"]
 pub mod format;
+#[path = "../../../../../drivers/md/integrity/groups.rs"]
+pub mod groups;
 #[path = "../../../../../drivers/md/integrity/index.rs"]
 pub mod index;
 #[path = "../../../../../drivers/md/integrity/journal.rs"]

@@ -31,6 +31,8 @@ proptest! {
             for sector in 0..12 {
                 let newest = list.iter().rev().find(|&&(_, s)| s == sector).map(|&(e, _)| e);
                 prop_assert_eq!(index.find(sector), newest);
+                let odd = list.iter().any(|&(e, s)| s == sector && e % 2 == 1);
+                prop_assert_eq!(index.has(sector, |entry| entry % 2 == 1), odd);
             }
             for (at, &(entry, sector)) in list.iter().enumerate() {
                 let mut after = list.iter().skip(at + 1);
