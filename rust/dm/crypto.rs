@@ -12,6 +12,21 @@ pub mod sha256;
 pub mod shash;
 pub mod skcipher;
 
+/// The result of a function of the crypto API, where an error is rare.
+#[inline]
+fn to_result(status: core::ffi::c_int) -> kernel::error::Result {
+    #[cold]
+    fn failed(status: core::ffi::c_int) -> kernel::error::Result {
+        kernel::error::to_result(status)
+    }
+
+    if status == 0 {
+        Ok(())
+    } else {
+        failed(status)
+    }
+}
+
 /// Bytes to be hashed that somebody else may change meanwhile.
 ///
 /// The data of a bio belongs to whoever submitted it, often to user space, which can write to it

@@ -9,6 +9,7 @@ pub(crate) mod bindings;
 pub mod bio;
 pub mod bits;
 pub mod bufio;
+pub mod bytes;
 pub mod context;
 pub mod counters;
 pub mod crypto;

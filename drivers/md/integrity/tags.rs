@@ -16,6 +16,7 @@ use core::ops::Range;
 use dm::{
     bio::Cursor,
     bufio::Store,
+    bytes::Bytes,
     context::MaySleep, //
 };
 use kernel::prelude::*;
@@ -28,14 +29,14 @@ const TAGS: usize = 448;
 
 /// Tags of some blocks, and what a digest may take beyond the last one.
 pub(crate) struct Chunk {
-    bytes: [u8; TAGS + SPARE],
+    bytes: Bytes<{ TAGS + SPARE }>,
     len: usize,
 }
 
 impl Chunk {
     pub(crate) fn new() -> Self {
         Self {
-            bytes: [0; TAGS + SPARE],
+            bytes: Bytes::new(),
             len: 0,
         }
     }
@@ -56,13 +57,15 @@ impl Chunk {
 
     /// Has `f` write a tag of `tag` bytes, and up to [`SPARE`] bytes after it.
     pub(crate) fn push(&mut self, tag: usize, f: impl FnOnce(&mut [u8]) -> Result) -> Result {
-        f(self.bytes.get_mut(self.len..).ok_or(EINVAL)?)?;
-        self.len = self.len.saturating_add(tag);
+        let end = self.len.saturating_add(tag);
+        let room = self.len..end.saturating_add(SPARE);
+        f(self.bytes.get_mut(room).ok_or(EINVAL)?)?;
+        self.len = end;
         Ok(())
     }
 
     pub(crate) fn tags(&self) -> &[u8] {
-        self.bytes.get(..self.len).unwrap_or_default()
+        self.bytes.first(self.len)
     }
 }
 
@@ -194,20 +197,33 @@ impl Integrity {
         tagger: &Tagger,
         cursor: &mut Cursor<'_>,
         mut sector: u64,
-        count: u32,
+        mut count: u32,
         chunk: &mut Chunk,
     ) -> Result {
-        let block = self.layout.block();
+        let (bytes, sectors) = (self.layout.block().bytes(), self.layout.block().sectors());
         chunk.clear();
-        for _ in 0..count {
-            let segment = cursor.segment().ok_or(EIO)?;
-            // Bios whose blocks are not in one piece were refused.
-            let data = segment.first(block.bytes() as usize).ok_or(EIO)?.data();
-            chunk
-                .push(tagger.tag_bytes(), |out| tagger.tag(sector, data, out))
-                .inspect_err(|&error| self.failure.set("crypto_shash_digest", error))?;
-            cursor.advance(block.bytes());
-            sector = sector.saturating_add(block.sectors().into());
+        while count > 0 {
+            let mut rest = cursor.segment();
+            let before = count;
+            while let Some(data) = rest.and_then(|rest| rest.first(bytes as usize)) {
+                chunk
+                    .push(tagger.tag_bytes(), |out| {
+                        tagger.tag(sector, data.data(), out)
+                    })
+                    .inspect_err(|&error| self.failure.set("crypto_shash_digest", error))?;
+                sector = sector.saturating_add(sectors.into());
+                count = count.saturating_sub(1);
+                rest = rest.and_then(|rest| rest.skip(bytes as usize));
+                if count == 0 {
+                    break;
+                }
+            }
+            let done = before.saturating_sub(count);
+            if done == 0 {
+                // Bios whose blocks are not in one piece were refused.
+                return Err(EIO);
+            }
+            cursor.advance(done.saturating_mul(bytes));
         }
         Ok(())
     }

@@ -4,7 +4,10 @@
 //!
 //! C header: [`include/crypto/hash.h`](srctree/include/crypto/hash.h)
 
-use super::Data;
+use super::{
+    to_result,
+    Data, //
+};
 use crate::{
     alloc,
     bindings,
@@ -15,13 +18,7 @@ use core::{
     mem::MaybeUninit,
     ptr::NonNull, //
 };
-use kernel::{
-    error::{
-        from_err_ptr,
-        to_result, //
-    },
-    prelude::*,
-};
+use kernel::{error::from_err_ptr, prelude::*};
 
 /// The bytes of the longest digest of the kernel.
 pub const MAX_DIGEST_SIZE: usize = bindings::RDM_HASH_MAX_DIGESTSIZE as usize;
@@ -36,11 +33,12 @@ const MAX_DESC_SIZE: usize = size_of::<bindings::shash_desc>() + MAX_STATE_SIZE;
 ///
 /// # Invariants
 ///
-/// `tfm` is a valid transform that `self` owns. Its digest has at most [`MAX_DIGEST_SIZE`]
-/// bytes and its state at most `MAX_STATE_SIZE`, as the crypto API checks of every
+/// `tfm` is a valid transform that `self` owns. Its digest has `digest_size`, at most
+/// [`MAX_DIGEST_SIZE`] bytes and its state at most `MAX_STATE_SIZE`, as the crypto API checks of every
 /// algorithm.
 pub struct Hash {
     tfm: NonNull<bindings::crypto_shash>,
+    digest_size: usize,
 }
 
 // SAFETY: Transforms without a key may be used and freed by any thread.
@@ -72,11 +70,11 @@ impl Hash {
         alloc::point()?;
         // SAFETY: `name` is a string.
         let tfm = unsafe { bindings::crypto_alloc_shash(name.as_char_ptr(), 0, mask) };
-        let tfm = from_err_ptr(tfm)?;
-        // INVARIANT: The transform was made just now and nobody else knows it.
-        Ok(Self {
-            tfm: NonNull::new(tfm).ok_or(ENOMEM)?,
-        })
+        let tfm = NonNull::new(from_err_ptr(tfm)?).ok_or(ENOMEM)?;
+        // SAFETY: The transform was made just now.
+        let digest_size = unsafe { bindings::crypto_shash_digestsize(tfm.as_ptr()) } as usize;
+        // INVARIANT: Nobody else knows the transform.
+        Ok(Self { tfm, digest_size })
     }
 
     /// Sets the key. It takes `&mut`, since hashes in progress use it. May sleep.
@@ -98,9 +96,9 @@ impl Hash {
     }
 
     /// Returns the bytes of a digest. Any context.
+    #[inline]
     pub fn digest_size(&self) -> usize {
-        // SAFETY: By the type invariant, `tfm` is valid.
-        unsafe { bindings::crypto_shash_digestsize(self.tfm.as_ptr()) as usize }
+        self.digest_size
     }
 
     /// Returns the name of the algorithm without its implementation, such as `sha256`.
@@ -149,11 +147,7 @@ impl Hash {
         let mut desc = Desc::new(self);
         // SAFETY: The descriptor belongs to this hash, and `state` has the bytes of a state.
         to_result(unsafe { bindings::crypto_shash_import(desc.as_ptr(), state.as_ptr().cast()) })?;
-        let len = u32::try_from(data.len()).map_err(|_| EINVAL)?;
-        // SAFETY: `data` can be read, and `out` takes a digest.
-        to_result(unsafe {
-            bindings::crypto_shash_finup(desc.as_ptr(), data.as_ptr(), len, out.as_mut_ptr())
-        })
+        desc.finup(data, out)
     }
 
     /// Writes the digest of `parts`, one after the other, to the front of `out`. Any context.
@@ -181,11 +175,14 @@ impl Hash {
         }
         let mut desc = Desc::new(self);
         desc.init()?;
+        let mut last: Data<'_> = [].as_slice().into();
         for part in parts {
-            desc.update(part)?;
+            if !last.is_empty() {
+                desc.update(last)?;
+            }
+            last = part;
         }
-        // SAFETY: The descriptor is in use, and `out` takes a digest.
-        to_result(unsafe { bindings::crypto_shash_final(desc.as_ptr(), out.as_mut_ptr()) })
+        desc.finup(last, out)
     }
 }
 
@@ -234,5 +231,14 @@ impl<'a> Desc<'a> {
         let len = u32::try_from(data.len()).map_err(|_| EINVAL)?;
         // SAFETY: The descriptor is in use, and `data` can be read.
         to_result(unsafe { bindings::crypto_shash_update(self.as_ptr(), data.as_ptr(), len) })
+    }
+
+    /// Adds the last data, and writes the digest to `out`, which has room for one.
+    fn finup(&mut self, data: Data<'_>, out: &mut [u8]) -> Result {
+        let len = u32::try_from(data.len()).map_err(|_| EINVAL)?;
+        // SAFETY: The descriptor is in use, `data` can be read, and `out` takes a digest.
+        to_result(unsafe {
+            bindings::crypto_shash_finup(self.as_ptr(), data.as_ptr(), len, out.as_mut_ptr())
+        })
     }
 }
