@@ -61,9 +61,9 @@ bench: modules ## C and Rust side by side: BENCH= WORKLOAD= IMPL= REPEAT= JSON= 
 		$(if $(IMPL),--impl $(IMPL)) $(if $(REPEAT),--repeat $(REPEAT)) $(if $(JSON),--json '$(JSON)') \
 		$(if $(COMPARE),--compare '$(COMPARE)') $(if $(PLOT),--plot '$(PLOT)')
 
-profile: modules ## instructions by function of one workload: WORKLOAD= IMPL= LINES_SHOWN=
-	tools/bench/profile --workload '$(WORKLOAD)' $(if $(IMPL),--impl $(IMPL)) \
-		$(if $(LINES_SHOWN),--lines $(LINES_SHOWN))
+profile: modules ## instructions by function of one workload: BENCH= WORKLOAD= IMPL= LINES_SHOWN=
+	tools/bench/profile --bench $(or $(BENCH),verity) --workload '$(WORKLOAD)' \
+		$(if $(IMPL),--impl $(IMPL)) $(if $(LINES_SHOWN),--lines $(LINES_SHOWN))
 
 shell: modules ## a root shell in the VM with the modules loaded
 	scripts/vm shell

@@ -23,11 +23,24 @@ def target(device, options):
         sh("dmsetup", "remove", "bench")
 
 
-def run(selected, report):
+def filled():
+    """A ramdisk."""
     # As udev does.
     sh("modprobe", "aesni_intel")
     (lower,) = devices.ramdisks(SIZE)
     devices.fill(lower, SIZE)
+    return lower
+
+
+@contextlib.contextmanager
+def hot_device(w):
+    """The device of a workload that can be profiled."""
+    with target(filled(), w.options) as device:
+        yield device
+
+
+def run(selected, report):
+    lower = filled()
     alone = {}
     for w in selected:
         shape = SHAPES[w.shape]

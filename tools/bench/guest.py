@@ -11,7 +11,6 @@ import json
 import sys
 
 import marks
-import verity
 import workloads
 
 
@@ -29,18 +28,19 @@ def main():
     selected = workloads.select(o.bench, o.workload)
     if not selected:
         sys.exit(f"bench: no workload is named {o.workload}")
+    bench = importlib.import_module(o.bench)
     if o.profile:
-        if len(selected) != 1 or selected[0].kind not in ("hot", "irq"):
-            sys.exit("bench: a profile is of one workload that is hot")
-        verity.profile(selected[0])
-        marks.symbols()
+        if len(selected) != 1 or selected[0].kind not in ("hot", "irq", "fast"):
+            sys.exit("bench: a profile is of one workload on a fast device with a warm cache")
+        with bench.hot_device(selected[0]) as device:
+            marks.profile(workloads.SHAPES[selected[0].shape], device)
         return
 
     def report(workload, method, value, unit, impl=o.impl):
         line = {"workload": workload, "impl": impl, "method": method, "value": value, "unit": unit}
         print("bench:", json.dumps(line), flush=True)
 
-    importlib.import_module(o.bench).run(selected, report)
+    bench.run(selected, report)
 
 
 main()

@@ -57,13 +57,21 @@ def write_all(device, size):
     sh(*copy, "iflag=count_bytes", "oflag=direct")
 
 
-def fast(w, report):
-    """Times on a ramdisk, with the tags of all blocks in the cache where they fit."""
-    shape = SHAPES[w.shape]
+@contextlib.contextmanager
+def hot_device(w):
+    """One on a ramdisk, with the tags of all blocks in the cache where they fit."""
     (lower,) = devices.ramdisks(FAST_SIZE)
     with target(lower, w.mode, w.buffer_sectors) as (device, size):
         write_all(device, size)
+        yield device
+
+
+def fast(w, report):
+    """Times on a ramdisk."""
+    shape = SHAPES[w.shape]
+    with hot_device(w) as device:
         report(w.name, "icount", devices.fio(shape, device), "us")
+    (lower,) = devices.ramdisks(FAST_SIZE)
     report(w.name, "icount", devices.fio(shape, lower), "us", impl="device")
 
 

@@ -4,6 +4,8 @@
 import ctypes
 import mmap
 
+import devices
+
 
 def mark():
     """Executes the instruction that the plugin looks for: nopl 0x72646d42(%rax)."""
@@ -20,3 +22,16 @@ def symbols():
         for line in f:
             if line[17] in "tTwW":
                 print("symbol:", line, end="")
+
+
+def profile(shape, device):
+    """Does N requests and then three times N, between marks: in the difference is no start of
+    fio."""
+    ios = shape.ios // 4
+    devices.fio(shape, device, ios)
+    for n in (ios, 3 * ios):
+        mark()
+        devices.fio(shape, device, n)
+    mark()
+    print("requests:", 2 * ios * shape.jobs)
+    symbols()

@@ -10,7 +10,6 @@ import sys
 import time
 
 import devices
-import marks
 import repair
 from devices import MIB, sh
 from verity_device import BLOCK, SALT, target
@@ -210,14 +209,8 @@ def run(selected, report):
             measure(w, report)
 
 
-def profile(w):
-    """Reads N and then three times N, between marks: the difference has no start of fio."""
-    shape = SHAPES[w.shape]
-    ios = shape.ios // 4
+@contextlib.contextmanager
+def hot_device(w):
+    """The device of a workload that can be profiled."""
     with Hot(w.kind == "irq").target(w.softirq) as device:
-        devices.fio(shape, device, ios)
-        for n in (ios, 3 * ios):
-            marks.mark()
-            devices.fio(shape, device, n)
-        marks.mark()
-    print("requests:", 2 * ios * shape.jobs)
+        yield device
