@@ -34,8 +34,8 @@ const MAX_DESC_SIZE: usize = size_of::<bindings::shash_desc>() + MAX_STATE_SIZE;
 /// # Invariants
 ///
 /// `tfm` is a valid transform that `self` owns. Its digest has `digest_size`, at most
-/// [`MAX_DIGEST_SIZE`] bytes and its state at most `MAX_STATE_SIZE`, as the crypto API checks of every
-/// algorithm.
+/// [`MAX_DIGEST_SIZE`] bytes and its state at most `MAX_STATE_SIZE`, as the crypto API checks of
+/// every algorithm.
 pub struct Hash {
     tfm: NonNull<bindings::crypto_shash>,
     digest_size: usize,

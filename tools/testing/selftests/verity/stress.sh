@@ -112,7 +112,8 @@ test_everything_at_once() {
     for ((i = 0; i < 3; i++)); do
         round $seconds
         after=$(slab)
-        say "$(cat "$DIR"/rounds? | wc -l) pieces of 8 MiB, $(cat "$DIR/changes") times other tables"
+        say "$(cat "$DIR"/rounds? | wc -l) pieces of 8 MiB," \
+            "$(cat "$DIR/changes") times other tables"
         say "memory that stays: $before kB before, $after kB after"
         [ "$(cat "$DIR"/rounds? | wc -l)" -ge 8 ]
         equal "$(cat "$BUFIO/current_allocated_bytes")" 0 "bytes of bufio"
