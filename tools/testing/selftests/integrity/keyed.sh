@@ -3,7 +3,7 @@
 #
 # Volumes with keys: what is refused so that nobody without the key can have changed data
 # accepted (case I16). With the ordinary tools.
-# Rows: I-18 I-21 I-22 I-24 I-26 I-32
+# Rows: I-18 I-21 I-22 I-24 I-26 I-32 I-56 I-64
 # Needs: integrity
 
 . "$(dirname "$0")/../lib/volumes.sh"
@@ -90,6 +90,49 @@ test_discards() {
     dm_remove v
     fails "Invalid argument" topen v "$L" D "internal_hash:hmac(sha256):$k"
     fails "Invalid argument" topen v "$L" D "internal_hash:hmac(sha256):$k" allow_discards
+}
+# Somebody without the key copies an old section of the journal behind the newest one: the block
+# that it has would be what it was before. The commit ids are no secret where nothing is encrypted.
+with_copied_section() { # option...
+    local k
+    k=$(printf %064d 7)
+    rm -f "$DIR/d"
+    L=$(empty d 3)
+    set -- "internal_hash:hmac(sha256):$k" "journal_mac:hmac(sha256):$k" journal_sectors:2000 "$@"
+    wipe='' tformat "$L" J "$@"
+    topen v "$L" J "$@"
+    put_text "$(dev v)" 0 old-content
+    put_text "$(dev v)" 0 new-content
+    cp "$DIR/d" "$DIR/copy"
+    dm_remove v
+    losetup -d "$L"
+    python '
+import struct
+SECTORS, START = 88, 8
+with open(sys.argv[1], "r+b") as f:
+    image = f.read()
+    old, new = ((image.index(text) // 512 - START) // SECTORS
+                for text in (b"old-content", b"new-content"))
+    for n in range(SECTORS):
+        at = [(START + section * SECTORS + n) * 512 for section in (old, new, new + 1)]
+        sequence, = struct.unpack_from("<Q", image, at[1] + 504)
+        sequence ^= (new << 32) ^ ((new + 1) << 32)
+        f.seek(at[2])
+        f.write(image[at[0]:at[0] + 504] + struct.pack("<Q", sequence))
+' "$DIR/copy"
+    L=$(loop "$DIR/copy")
+    log_mark
+    topen v "$L" J "$@"
+}
+test_copied_section_of_the_journal() {
+    with_copied_section fix_padding fix_hmac
+    log_has "Error on journal mac: -84"
+    fails "Invalid or incomplete" read_direct "$(dev v)" 0
+}
+# What the MAC did not cover before: the test copies what it should.
+test_copied_section_without_fix_hmac() {
+    with_copied_section
+    equal "$(text_at "$(dev v)" 0)" old-content
 }
 
 ksft_main "$@"
