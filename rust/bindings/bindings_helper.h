@@ -14,6 +14,7 @@
 #include <linux/hrtimer.h>
 #include <linux/mempool.h>
 #include <linux/notifier.h>
+#include <linux/percpu-rwsem.h>
 #include <linux/reboot.h>
 #include <linux/rslib.h>
 #include <linux/security.h>

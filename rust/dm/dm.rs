@@ -21,6 +21,7 @@ pub mod log;
 pub mod memory;
 pub mod mempool;
 pub mod params;
+pub mod percpu_rwsem;
 pub mod reboot;
 pub mod reed_solomon;
 pub mod reserve;

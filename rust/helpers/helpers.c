@@ -20,6 +20,7 @@
 #include "mempool.c"
 #include "mm.c"
 #include "percpu_counter.c"
+#include "percpu_rwsem.c"
 #include "preempt.c"
 #include "reboot.c"
 #include "sched.c"
