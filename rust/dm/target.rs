@@ -312,6 +312,11 @@ pub trait Operations: Sized + Send + Sync + 'static {
         kernel::build_error!(VTABLE_DEFAULT_ERROR)
     }
 
+    /// Says on which device, and from which of its sectors on, the zones of the target are.
+    fn zones(&self) -> (&device::Device, u64) {
+        kernel::build_error!(VTABLE_DEFAULT_ERROR)
+    }
+
     /// Tells the devices below, until one visit does not return 0.
     fn iterate_devices(&self, _ti: &Target, _visitor: &mut Visitor<'_>) -> c_int {
         kernel::build_error!(VTABLE_DEFAULT_ERROR)

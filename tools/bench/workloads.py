@@ -55,6 +55,8 @@ SHAPES = {
     "randwrite4k": Shape("randwrite", 4096, 4000),
     "write64k": Shape("write", 65536, 512),
     "fsync4k": Shape("randwrite", 4096, 200, fsync=True),
+    "randread512-8jobs": Shape("randread", 512, 1500, jobs=8),
+    "randwrite512-8jobs": Shape("randwrite", 512, 1500, jobs=8),
     "read512k": Shape("read", 524288, 120),
     "write512k": Shape("write", 524288, 120),
 }
@@ -110,6 +112,8 @@ def _crypt():
     for suffix, options in tables.items():
         for shape in ("randread4k", "randwrite4k", "read512k", "write512k"):
             yield Workload(f"crypt-{shape}{suffix}", "fast", shape, options=options)
+    for shape in ("randread512-8jobs", "randwrite512-8jobs"):
+        yield Workload(f"crypt-{shape}", "fast", shape)
 
 
 BENCHES = {

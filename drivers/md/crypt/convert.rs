@@ -27,6 +27,7 @@ use dm::{
         Workspace,
         MAX_IV_SIZE, //
     },
+    percpu_rwsem::PerCpuRwLock,
     reserve::Reserve,
     workqueue, //
 };
@@ -180,6 +181,8 @@ pub(crate) enum Mode {
 pub(crate) struct Converter {
     pub(crate) ciphers: Ciphers,
     pub(crate) numbering: Numbering,
+    /// Who converts reads it, who changes a key writes it.
+    pub(crate) keys: PerCpuRwLock<()>,
     mode: Mode,
     iv_size: usize,
     /// Whether an engine does the work of the cipher, and nothing else is to be done.
@@ -221,6 +224,7 @@ impl Converter {
         Ok(Self {
             ciphers,
             numbering,
+            keys: PerCpuRwLock::new((), token)?,
             mode,
             iv_size: iv_size as usize,
             asynchronous,
@@ -268,6 +272,7 @@ impl Converter {
         sector: u64,
         token: MaySleep<'_>,
     ) {
+        let keys = self.keys.read(token);
         let unit = self.numbering.sector_size.bytes();
         let mut numbers = self.numbering.from(sector);
         let count = self.ciphers.all().len();
@@ -276,7 +281,9 @@ impl Converter {
             Mode::Plain(counter) => counter,
             Mode::Special(_) | Mode::Tagged(_) => None,
         };
+        // The closure is gone before the cargo can have arrived.
         let next = move |iv: &mut Iv| {
+            let () = *keys;
             let (sector, number) = numbers.next();
             if let Some(counter) = counter {
                 write_iv(counter, number, iv, iv_size);
@@ -307,8 +314,9 @@ impl Converter {
     ///
     /// # Errors
     ///
-    /// `EIO` if a sector is not in one piece of memory, or if the context must not sleep and that
-    /// would be needed; or an error of the cipher.
+    /// `EAGAIN` if a key is being changed and the context must not sleep. `EIO` if a sector is not
+    /// in one piece of memory, or if the context must not sleep and that would be needed; or an
+    /// error of the cipher.
     #[inline]
     pub(crate) fn convert(
         &self,
@@ -317,6 +325,10 @@ impl Converter {
         sector: u64,
         token: Option<MaySleep<'_>>,
     ) -> Result {
+        let _keys = match token {
+            Some(token) => self.keys.read(token),
+            None => self.keys.try_read().ok_or(EAGAIN)?,
+        };
         let Some(rooms) = &self.rooms else {
             let counter = match self.mode {
                 Mode::Plain(counter) => counter,

@@ -143,6 +143,8 @@ impl Keeper {
             }
             EINVAL
         })?;
+        // The core has stopped all I/O already; this is what conversions rely on.
+        let _alone = converter.keys.write(token);
         match source {
             Source::None => {
                 state.valid = false;
@@ -200,6 +202,7 @@ impl Keeper {
 
     /// Makes the cipher forget the key.
     fn wipe(&self, state: &mut State, converter: &Converter, token: MaySleep<'_>) -> Outcome<()> {
+        let _alone = converter.keys.write(token);
         state.valid = false;
         state.key.reference = None;
         if let Some(special) = converter.special() {

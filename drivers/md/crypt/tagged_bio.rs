@@ -110,6 +110,7 @@ impl Crypt {
         token: MaySleep<'_>,
     ) -> core::result::Result<(), (u64, Error)> {
         let sector = ti.offset(bio.sector());
+        let _keys = self.converter.keys.read(token);
         let with = (&self.converter.ciphers, &self.converter.numbering);
         let write = bio.is_write();
         let (own, copy, tags) = bio.parts();

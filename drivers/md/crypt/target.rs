@@ -119,6 +119,7 @@ pub(crate) struct Crypt {
     pub(crate) queue: OwnedQueue,
     pub(crate) io_queue: OwnedQueue,
     shared: bool,
+    zoned: bool,
     /// The writes that are on `queue`, or with an engine.
     pub(crate) encrypting: AtomicU32,
     // Cold.
@@ -174,6 +175,7 @@ impl Crypt {
             queue,
             io_queue,
             shared: workqueue::online_cpus() > 1,
+            zoned: config.zoned,
             encrypting: AtomicU32::new(0),
             key: Keeper::new(key, config.iv_size).map_err(no_memory)?,
             cipher: config.cipher_string,
@@ -232,11 +234,14 @@ impl Crypt {
         let result = self
             .converter
             .convert(Direction::Decrypt, data, sector, token);
-        bio.end(status_of(result))
+        match result {
+            // A thread can wait for the new key.
+            Err(error) if error == EAGAIN && token.is_none() => bio.queue(&self.queue),
+            result => bio.end(status_of(result)),
+        }
     }
 
-    /// Encrypts a write into a copy. Gives the bio back if there is no memory for that without
-    /// waiting.
+    /// Encrypts a write into a copy.
     #[inline]
     fn encrypt(
         &self,
@@ -244,12 +249,17 @@ impl Crypt {
         bio: &mut Owned<'_, Self>,
         token: Option<MaySleep<'_>>,
     ) -> core::result::Result<(), Failure> {
-        bio.make_copy(token).map_err(|_| Failure::Memory)?;
+        if !bio.has_copy() {
+            bio.make_copy(token).map_err(|_| Failure::Later)?;
+        }
         let data = (bio.cursor(), bio.copy_cursor());
         let sector = ti.offset(bio.sector());
         self.converter
             .convert(Direction::Encrypt, data, sector, token)
-            .map_err(|_| Failure::Cipher)
+            .map_err(|error| match error == EAGAIN && token.is_none() {
+                true => Failure::Later,
+                false => Failure::Cipher,
+            })
     }
 
     #[inline]
@@ -296,7 +306,7 @@ impl Crypt {
         }
         match self.encrypt(ti, &mut bio, None) {
             Ok(()) => self.submit_copy(ti, bio),
-            Err(Failure::Memory) => self.queue_write(bio),
+            Err(Failure::Later) => self.queue_write(bio),
             Err(Failure::Cipher) => bio.end(BlockStatus::IO_ERROR),
         }
     }
@@ -304,8 +314,8 @@ impl Crypt {
 
 /// Why a write was not encrypted.
 enum Failure {
-    /// There was no memory for a copy.
-    Memory,
+    /// There was no memory for a copy, or a key is being changed: a thread can wait.
+    Later,
     /// The cipher failed, or the data is not in sectors.
     Cipher,
 }
@@ -336,8 +346,8 @@ impl Operations for Crypt {
     fn ctr(ti: &Construction<'_>, words: &[Word]) -> Result<Self, TableError> {
         let config = table::parse(Args::new(words), &mut Kernel { ti })?;
         if config.zoned {
-            LOG.error(format_args!("devices with zones are not supported yet"));
-            return Err(with_text(c"Device lookup failed")(EOPNOTSUPP));
+            // Vectors depend on where data goes, which one who appends does not know.
+            ti.emulate_zone_append();
         }
         ti.accept_flushes();
         ti.limit_swap();
@@ -356,7 +366,8 @@ impl Operations for Crypt {
         if op == Op::Discard || bio.sectors() == 0 {
             return bio.remap(&self.device, self.below(sector));
         }
-        let whole = bio.is_atomic();
+        // The core splits writes to zones: it has to know where each of them ends.
+        let whole = bio.is_atomic() || (self.zoned && write);
         let max = self.max_sectors(write, whole);
         if bio.sectors() > max {
             if whole {
@@ -466,6 +477,10 @@ impl Operations for Crypt {
         self.with_table(|table| table.emit_ima(status, name, VERSION));
     }
 
+    fn zones(&self) -> (&Device, u64) {
+        (&self.device, self.start)
+    }
+
     fn iterate_devices(&self, ti: &Target, visitor: &mut Visitor<'_>) -> i32 {
         visitor.visit(&self.device, self.start, ti.len())
     }
@@ -473,6 +488,9 @@ impl Operations for Crypt {
     fn io_hints(&self, _ti: &Target, limits: &mut Limits) {
         limits.stack_block_size(self.converter.numbering.sector_size.bytes());
         limits.align_memory_to_blocks();
+        if self.zoned {
+            limits.cap_bytes(layout::MAX_PAGES.saturating_mul(PAGE_SIZE as u32));
+        }
         limits.cap_atomic_writes(layout::MAX_PAGES.saturating_mul(PAGE_SIZE as u32));
     }
 }

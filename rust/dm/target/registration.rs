@@ -116,6 +116,7 @@ impl<T: Operations> Registration<T> {
         tt.postsuspend = (T::HAS_POSTSUSPEND || T::HAS_REBOOT).then_some(Self::postsuspend);
         tt.prepare_ioctl = T::HAS_PREPARE_IOCTL.then_some(Self::prepare_ioctl);
         tt.iterate_devices = T::HAS_ITERATE_DEVICES.then_some(Self::iterate_devices);
+        tt.report_zones = T::HAS_ZONES.then_some(Self::report_zones);
         tt.io_hints = T::HAS_IO_HINTS.then_some(Self::io_hints);
         // SAFETY: By the requirements of this function.
         unsafe {
@@ -299,6 +300,29 @@ impl<T: Operations> Registration<T> {
         // SAFETY: The core passes a place for the device, which stays open while the table lives.
         unsafe { *bdev = forward.device.bdev() };
         (!forward.whole).into()
+    }
+
+    /// # Safety
+    ///
+    /// `ti` must be a target for which `ctr` succeeded, and `args` valid.
+    unsafe extern "C" fn report_zones(
+        ti: *mut bindings::dm_target,
+        args: *mut bindings::dm_report_zones_args,
+        count: c_uint,
+    ) -> c_int {
+        // SAFETY: The core passes a valid target and valid arguments. The device is open.
+        unsafe {
+            let instance = Instance::<T>::of(ti);
+            let (device, start) = instance.state.zones();
+            let next = instance.target().offset((*args).next_sector);
+            bindings::dm_report_zones(
+                device.bdev(),
+                start,
+                start.wrapping_add(next),
+                args,
+                count, //
+            )
+        }
     }
 
     /// # Safety

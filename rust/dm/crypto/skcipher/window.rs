@@ -155,7 +155,7 @@ impl<K: Cargo> Window<K> {
 
     /// Converts cargo in units of `unit` bytes, and returns when all are handed over. `next` writes
     /// the vector of each and says which of the ciphers does it. Waits while there are too many
-    /// requests for the window or for the engine.
+    /// requests for the window or for the engine. `next` is dropped before the cargo can arrive.
     ///
     /// The cargo arrives with an error of the algorithm if there is one; with `EIO` if a unit is
     /// not in one piece of memory, or there is no such cipher; with `EINVAL` if the unit is 0, or
@@ -209,6 +209,7 @@ impl<K: Cargo> Inner<K> {
         if let Err(error) = sender.all(cargo.data(), token) {
             job.fail(error.to_errno());
         }
+        drop(sender);
         self.share_done(job);
     }
 
