@@ -40,7 +40,7 @@ impl<const N: usize> Bytes<N> {
         let bytes = self.bytes.get_mut(range)?;
         // SAFETY: By the type invariant, since `set` is not less than the end of the range: if
         // it was, it was increased, unless there are not that many bytes, and so no such range.
-        Some(unsafe { &mut *(bytes as *mut [MaybeUninit<u8>] as *mut [u8]) })
+        Some(unsafe { &mut *(core::ptr::from_mut(bytes) as *mut [u8]) })
     }
 
     /// Initialises what is missing up to `end`, and some more, so that it is not called for each
@@ -59,7 +59,7 @@ impl<const N: usize> Bytes<N> {
     pub fn first(&self, len: usize) -> &[u8] {
         let bytes = self.bytes.get(..len.min(self.set)).unwrap_or_default();
         // SAFETY: By the type invariant, the first `set` bytes are initialised.
-        unsafe { &*(bytes as *const [MaybeUninit<u8>] as *const [u8]) }
+        unsafe { &*(core::ptr::from_ref(bytes) as *const [u8]) }
     }
 }
 
