@@ -39,8 +39,8 @@ zones() { # device: start, length, write pointer, and kind of each
 test_table_and_limits() {
     zoned
     zopen z allow_discards
-    equal "$(dm_table z)" \
-        "0 65536 $C aes-xts-plain64 $(printf %0128d 0) 0 $(majmin "$L0") 0 2 allow_discards no_write_workqueue"
+    equal "$(dm_table z)" "0 65536 $C aes-xts-plain64 $(printf %0128d 0) 0 $(majmin "$L0") 0 \
+2 allow_discards no_write_workqueue"
     equal "$(queue z zoned)" host-managed
     [ "$(queue z max_hw_sectors_kb)" -le 1024 ]
     [ "$(queue z zone_append_max_bytes)" -gt 0 ]
