@@ -76,9 +76,11 @@ impl Verity {
     /// Verifies bios, and ends them or hands them to workers. `count` says as what to count them.
     #[inline]
     pub(crate) fn verify_batch(&self, mut batch: Batch<Self>, count: Count) {
+        self.statistics.add(Count::Round, 1);
         loop {
             // The last of an odd number may find a partner among those that came meanwhile.
-            batch.refill_last();
+            let late = batch.refill_last();
+            self.statistics.add(Count::Late, late as u64);
             match batch.len() {
                 0 => return,
                 1 => self.verify_some::<1>(&mut batch, 1, count),

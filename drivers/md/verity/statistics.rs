@@ -43,9 +43,13 @@ pub(crate) enum Count {
     Paired,
     /// Data blocks hashed one at a time.
     Single,
+    /// Times that bios which had completed by then were verified together.
+    Round,
+    /// Bios that completed while a round was at work, and were verified by it.
+    Late,
 }
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 11] = [
     "task",
     "softirq",
     "queue",
@@ -55,6 +59,8 @@ const NAMES: [&str; 9] = [
     "fallback_mismatch",
     "blocks_paired",
     "blocks_single",
+    "rounds",
+    "late",
 ];
 
 /// The values of the counters.

@@ -220,14 +220,14 @@ impl<T: Operations> Batch<T> {
     }
 
     /// Adds the bios that have come to wait in the same list since, behind a last one that is
-    /// left. Does nothing if more are left, or none.
+    /// left, and returns how many. Does nothing if more are left, or none.
     #[inline]
-    pub fn refill_last(&mut self) {
+    pub fn refill_last(&mut self) -> usize {
         if self.len != 1 {
-            return;
+            return 0;
         }
         let (Some(last), Some(lane)) = (NonNull::new(self.next), self.lane) else {
-            return;
+            return 0;
         };
         // SAFETY: By the type invariant; there is a bio.
         let mut late = unsafe { lane.as_ref() }.take();
@@ -236,7 +236,7 @@ impl<T: Operations> Batch<T> {
         self.len = self.len.saturating_add(late.len);
         // INVARIANT: The bios are in the list of `self` now.
         late.next = ptr::null_mut();
-        late.len = 0;
+        core::mem::take(&mut late.len)
     }
 }
 
