@@ -41,8 +41,9 @@ def in_sysfs(device):
 
 
 def ramdisks(*sizes):
-    """Ramdisks of at least these sizes."""
-    if not os.path.exists("/dev/ram0"):
+    """Ramdisks of at least these sizes. Any that were there before are gone."""
+    if not os.path.exists(f"/dev/ram{len(sizes) - 1}"):
+        sh("modprobe", "-r", "brd")
         sh("modprobe", "brd", f"rd_nr={len(sizes)}", f"rd_size={max(sizes) >> 10}")
     return [f"/dev/ram{i}" for i in range(len(sizes))]
 
@@ -76,6 +77,11 @@ def null_device(name, size, latency_ns=0, mbps=0):
     device = next(n for n in names if os.path.exists(n))
     write(f"{in_sysfs(device)}/queue/scheduler", "none")
     return device
+
+
+def never_merge(device):
+    """Has the queue of a device pass on each request as it came."""
+    write(f"{in_sysfs(device)}/queue/nomerges", 2)
 
 
 def remove_null_device(name):

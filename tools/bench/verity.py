@@ -149,6 +149,9 @@ def cold(w, report):
     size = COLD_SIZE if SHAPES[w.shape].rw == "read" else COLD_RANDOM_SIZE
     data = devices.null_device("data", size, COLD_LATENCY_NS)
     tree = devices.null_device("tree", max(size // 64, 16 * MIB), COLD_LATENCY_NS)
+    if "nomerges" in w.options:
+        for disk in (data, tree):
+            devices.never_merge(disk)
     root, _ = zero_tree(tree, size // BLOCK)
     with devices.linear("data", data) as upper_data, devices.linear(
         "tree", tree

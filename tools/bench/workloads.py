@@ -71,7 +71,7 @@ class Workload:
     repair: tuple = ()  # roots, and whether tree and parity are garbage
     mode: str = ""  # of integrity
     buffer_sectors: int = 128  # of integrity
-    options: tuple = ()  # of the table of crypt
+    options: tuple = ()  # of the table of crypt, or of the disks of verity
 
 
 def _verity():
@@ -87,6 +87,9 @@ def _verity():
             yield Workload(f"verity-{shape}-irq-{mode}", "irq", shape, softirq)
     for shape in ("cold-read128k", "cold-randread4k"):
         yield Workload(f"verity-{shape}", "cold", shape, False)
+    yield Workload(
+        "verity-cold-read128k-nomerges", "cold", "cold-read128k", options=("nomerges",)
+    )
     for mode, softirq in modes.items():
         yield Workload(f"verity-memory-{mode}", "memory", "", softirq)
     for roots in (2, 24):
