@@ -34,7 +34,7 @@
 //! - `store`: the interface for writers. `partial`: access to the bytes of a block, whose worth is
 //!   in `contents` and `ranges`; `fill`: reading what is missing. `writeout`, `writes`: writing.
 //! - `fetch`, `io`: reading. `produce`: filling without reading. `memory`, `obtain`: allocation.
-//!   `evict`: the opposite. `wait`: waiting.
+//!   `evict`: the opposite. `wait`, `wakeup`: waiting.
 //! - `limit`, `registry`: what all clients share.
 //!
 //! # Writing
@@ -85,6 +85,7 @@ mod registry;
 mod state;
 mod store;
 mod wait;
+mod wakeup;
 mod writeout;
 mod writes;
 

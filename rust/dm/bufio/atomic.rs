@@ -5,6 +5,7 @@
 //! The host tests have a file of the same name that takes them from a model checker instead.
 
 pub(crate) use core::sync::atomic::{
+    fence,
     AtomicPtr,
     AtomicU32,
     AtomicU64,

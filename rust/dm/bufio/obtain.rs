@@ -89,20 +89,31 @@ impl Cache {
     /// Finds memory for a buffer: what can be reclaimed, the reserve, another buffer. Writes dirty
     /// buffers so that they can be taken, and waits for one to be released if nothing helps.
     pub(super) fn obtain(&self, token: MaySleep<'_>) -> Owned {
+        self.until_found(|| self.look_for_buffer(), token)
+    }
+
+    /// Calls `look` until it finds something. Writes dirty buffers meanwhile so that they can be
+    /// taken, and waits for one to be released if there is none.
+    fn until_found<R>(&self, look: impl Fn() -> Option<R>, token: MaySleep<'_>) -> R {
         loop {
             wait::announce();
-            if self.charge() {
-                if let Some(buffer) = self.allocate(Effort::NoIo) {
-                    return buffer;
-                }
-            }
-            if let Some(buffer) = self.take_reserve().or_else(|| self.steal()) {
-                return buffer;
+            if let Some(found) = look() {
+                wait::released();
+                return found;
             }
             if !self.relieve(token) {
                 wait::until_released(token);
             }
         }
+    }
+
+    fn look_for_buffer(&self) -> Option<Owned> {
+        if self.charge() {
+            if let Some(buffer) = self.allocate(Effort::NoIo) {
+                return Some(buffer);
+            }
+        }
+        self.take_reserve().or_else(|| self.steal())
     }
 
     fn take_reserve(&self) -> Option<Owned> {
@@ -118,19 +129,19 @@ impl Cache {
 
     /// Finds memory for a leaf. Waits until a leaf has no buffers any more if nothing helps.
     pub(super) fn obtain_leaf(&self, token: MaySleep<'_>) -> NonNull<Leaf> {
+        self.until_found(|| self.look_for_leaf(), token)
+    }
+
+    fn look_for_leaf(&self) -> Option<NonNull<Leaf>> {
         loop {
-            wait::announce();
             if let Ok(leaf) = allocate_leaf(Effort::NoIo) {
-                return leaf;
+                return Some(leaf);
             }
             if let Some(leaf) = self.lock().leaves.pop() {
-                return leaf;
+                return Some(leaf);
             }
-            match self.steal() {
-                Some(buffer) => self.give(buffer),
-                None if self.relieve(token) => {}
-                None => wait::until_released(token),
-            }
+            // One of the buffers may be the last of its leaf.
+            self.give(self.steal()?);
         }
     }
 }

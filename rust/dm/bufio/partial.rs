@@ -26,7 +26,7 @@ use super::{
     },
     ranges::Span,
     wait,
-    writes::Flight, //
+    wakeup::Flight, //
 };
 use crate::{
     bindings,

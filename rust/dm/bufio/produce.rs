@@ -31,6 +31,7 @@ impl Cache {
                 }
             };
             if let Some(head) = head {
+                wait::released();
                 let bytes = self.shape.block_size;
                 // SAFETY: The caller is the producer: nobody else has access to the data.
                 unsafe { head.as_ref().data.write_bytes(0, bytes) };

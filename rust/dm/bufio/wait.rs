@@ -3,15 +3,13 @@
 //! Waiting for a buffer to be filled, and for buffers to be released.
 //!
 //! Both use the kernel's table of queues that are found by address, so a buffer has no queue of
-//! its own, and waking up touches nothing of a buffer that may be gone already.
+//! its own, and waking up touches nothing of a buffer that may be gone already. Who has to be
+//! woken up when is in `wakeup`.
 //!
 //! C header: [`include/linux/wait_bit.h`](srctree/include/linux/wait_bit.h)
 
 use super::{
-    atomic::{
-        AtomicUsize,
-        Ordering, //
-    },
+    atomic::AtomicUsize,
     state::{
         Snapshot,
         State,
@@ -19,12 +17,18 @@ use super::{
         FILLING_BIT,
         WRITING_BIT, //
     },
+    wakeup::{
+        cleared,
+        Flight,
+        Wish,
+        FLYING_BIT,
+        WISH_BIT, //
+    },
 };
 use crate::{
     bindings,
     context::MaySleep, //
 };
-use core::sync::atomic::fence;
 use kernel::{
     ffi::c_ulong,
     time::msecs_to_jiffies, //
@@ -33,12 +37,8 @@ use kernel::{
 /// How long to wait for a release. Memory may also come back without one.
 const RELEASE_MS: u32 = 100;
 
-/// Not 0 while somebody waits for a release. Buffers of all clients count, since they share
-/// the memory.
-static WAITING: AtomicUsize = AtomicUsize::new(0);
-
-/// The only bit of [`WAITING`].
-const WAITING_BIT: u32 = 0;
+/// Whether somebody waits for a release.
+static WISH: Wish = Wish(AtomicUsize::new(0));
 
 /// Waits until a buffer is not busy, and returns its state. The caller has a reference.
 pub(super) fn until_filled(state: &State, _: MaySleep<'_>) -> Snapshot {
@@ -61,9 +61,10 @@ pub(super) fn until_not_filling(state: &State, _: MaySleep<'_>) {
     until_clear(state.as_ptr(), FILLING_BIT);
 }
 
-/// Waits until no I/O is in flight.
-pub(super) fn until_landed(flight: &AtomicUsize, _: MaySleep<'_>) {
-    until_clear(flight, 0);
+/// Ends submitting the bios of a flight, and waits for them.
+pub(super) fn until_landed(flight: &Flight, _: MaySleep<'_>) {
+    landed(flight);
+    until_clear(flight.word(), FLYING_BIT);
 }
 
 /// Waits until a bit of a word is clear, which is valid meanwhile. What was done before it was
@@ -95,21 +96,23 @@ pub(super) fn not_filling(state: *const State) {
     wake(state, FILLING_BIT);
 }
 
-/// Wakes up those who wait until no I/O is in flight. Any context. The word may be gone.
-pub(super) fn landed(flight: *const AtomicUsize) {
-    wake(flight, 0);
+/// Counts a bio of a flight that has ended, and wakes up who waits for the last. Any context.
+/// Nothing of the cache may be used afterwards.
+pub(super) fn landed(flight: &Flight) {
+    // SAFETY: The address is compared with those that others wait for, not accessed.
+    flight.done(|word| unsafe { bindings::wake_up_bit(word.cast_mut().cast(), FLYING_BIT as i32) });
 }
 
 /// Wakes up those who wait for a bit that was just cleared.
 fn wake<T>(word: *const T, bit: u32) {
-    fence(Ordering::SeqCst);
     // SAFETY: The address is compared with those that others wait for, not accessed.
-    unsafe { bindings::wake_up_bit(word.cast_mut().cast(), bit as i32) };
+    cleared(|| unsafe { bindings::wake_up_bit(word.cast_mut().cast(), bit as i32) });
 }
 
-/// Announces the wish for a buffer. To be called before looking for one.
+/// Announces the wish for a buffer. To be called before looking for one; if there is one, then
+/// [`released`] is to be called as well.
 pub(super) fn announce() {
-    WAITING.fetch_or(1 << WAITING_BIT, Ordering::SeqCst);
+    WISH.announce();
 }
 
 /// Waits for a release since [`announce`] was called, though not for ever.
@@ -118,8 +121,8 @@ pub(super) fn until_released(_: MaySleep<'_>) {
     // SAFETY: The word is static.
     unsafe {
         bindings::out_of_line_wait_on_bit_timeout(
-            (&raw const WAITING).cast_mut().cast(),
-            WAITING_BIT as i32,
+            (&raw const WISH.0).cast_mut().cast(),
+            WISH_BIT as i32,
             Some(bindings::bit_wait_timeout),
             bindings::TASK_UNINTERRUPTIBLE,
             timeout,
@@ -130,15 +133,10 @@ pub(super) fn until_released(_: MaySleep<'_>) {
 /// Tells those who wait that a buffer was released. Any context.
 #[inline]
 pub(super) fn released() {
-    if WAITING.load(Ordering::SeqCst) != 0 {
-        wake_waiting();
-    }
+    WISH.released(wake_waiting);
 }
 
-#[cold]
 fn wake_waiting() {
-    WAITING.fetch_and(!(1 << WAITING_BIT), Ordering::SeqCst);
-    fence(Ordering::SeqCst);
     // SAFETY: The word is static.
-    unsafe { bindings::wake_up_bit((&raw const WAITING).cast_mut().cast(), WAITING_BIT as i32) };
+    unsafe { bindings::wake_up_bit((&raw const WISH.0).cast_mut().cast(), WISH_BIT as i32) };
 }

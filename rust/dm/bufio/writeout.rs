@@ -248,7 +248,7 @@ impl Cache {
                 }
             }
         });
-        writes.flight.finish(token);
+        wait::until_landed(&writes.flight, token);
         while let Some(object) = sent.pop_front() {
             // SAFETY: It is being written, so that it stays valid until this ends that.
             self.end_write(writes, unsafe { object.as_ref() });
@@ -380,6 +380,6 @@ unsafe extern "C" fn end_io(bio: *mut bindings::bio) {
         if status != 0 {
             extra.status.store(status.into(), Ordering::Relaxed);
         }
-        (*extra.flight.load(Ordering::Relaxed)).done();
+        wait::landed(&*extra.flight.load(Ordering::Relaxed));
     }
 }

@@ -22,7 +22,7 @@ use super::{
         init_extra,
         Extra, //
     },
-    wait, //
+    wakeup::Flight, //
 };
 use crate::{
     bindings,
@@ -55,49 +55,6 @@ pub(super) enum Goal {
     All,
 }
 
-/// The bios of one round of writing.
-pub(super) struct Flight {
-    /// The number of bios, and 1 while they are being submitted.
-    bios: AtomicUsize,
-    /// The bit 0 is set until the number is 0.
-    flying: AtomicUsize,
-}
-
-impl Flight {
-    fn new() -> Self {
-        Self {
-            bios: AtomicUsize::new(0),
-            flying: AtomicUsize::new(0),
-        }
-    }
-
-    /// Begins to submit.
-    pub(super) fn begin(&self) {
-        self.bios.store(1, Ordering::Relaxed);
-        self.flying.store(1, Ordering::Relaxed);
-    }
-
-    /// Counts a bio that is about to be submitted.
-    pub(super) fn add(&self) {
-        self.bios.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts a bio that has ended. Any context. Nothing of the cache may be used afterwards.
-    pub(super) fn done(&self) {
-        let flying = &raw const self.flying;
-        if self.bios.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.flying.store(0, Ordering::Release);
-            wait::landed(flying);
-        }
-    }
-
-    /// Ends submitting, and waits for the bios.
-    pub(super) fn finish(&self, token: MaySleep<'_>) {
-        self.done();
-        wait::until_landed(&self.flying, token);
-    }
-}
-
 /// What a cache has that is written.
 #[pin_data]
 pub(super) struct Writes {
@@ -110,6 +67,7 @@ pub(super) struct Writes {
     /// A buffer to read into where there is no memory.
     #[pin]
     pub(super) scratch: Mutex<Option<Owned>>,
+    /// The bios of one round of writing.
     pub(super) flight: Flight,
     /// The number of buffers in the list of dirty ones.
     pub(super) dirty: AtomicUsize,

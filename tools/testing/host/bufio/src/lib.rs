@@ -10,3 +10,4 @@
 mod checked;
 mod plain;
 mod random;
+mod waiting;

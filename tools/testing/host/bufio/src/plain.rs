@@ -14,3 +14,5 @@ pub(crate) mod list;
 pub(crate) mod ranges;
 #[path = "../../../../../rust/dm/bufio/state.rs"]
 pub(crate) mod state;
+#[path = "../../../../../rust/dm/bufio/wakeup.rs"]
+pub(crate) mod wakeup;
