@@ -32,7 +32,8 @@
 //! - `cache`: the buffers of a client, its lock, its reserves, and its clock: buffers are evicted
 //!   in the order in which they came or were found used, and a hit only sets a bit.
 //! - `store`: the interface for writers. `partial`: access to the bytes of a block, whose worth is
-//!   in `contents` and `ranges`; `fill`: reading what is missing. `writeout`, `writes`: writing.
+//!   in `contents` and `ranges`; `fill`, `ahead`: reading what is missing. `writeout`, `writes`:
+//!   writing.
 //! - `fetch`, `io`: reading. `produce`: filling without reading. `memory`, `obtain`: allocation.
 //!   `evict`: the opposite. `wait`, `wakeup`: waiting.
 //! - `limit`, `registry`: what all clients share.
@@ -63,6 +64,7 @@
 //! let hash = client.sleepable(token).read_around(7, 0..64, bio.priority())?;
 //! ```
 
+mod ahead;
 mod atomic;
 mod buffer;
 mod cache;

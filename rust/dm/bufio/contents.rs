@@ -88,6 +88,11 @@ impl Contents {
         self.valid.cover(span)
     }
 
+    /// The bytes that are valid.
+    pub(crate) fn valid(&self) -> &Ranges {
+        &self.valid
+    }
+
     /// Whether there is something to be written out.
     pub(crate) fn is_dirty(&self) -> bool {
         !self.dirty.is_empty()

@@ -7,6 +7,7 @@
 
 use super::{
     cache::Cache,
+    contents::Contents,
     io::add_data,
     partial::Partial,
     ranges::{
@@ -87,15 +88,8 @@ impl Cache {
         // SAFETY: The scratch is as large as a block, and the caller's.
         unsafe { self.read_now(block, run, scratch, token) }?;
         let mut contents = object.contents();
-        for gap in contents.gaps(run) {
-            let from = scratch.as_ptr().wrapping_add(gap.start as usize);
-            let bytes = gap.len() as usize;
-            // SAFETY: The gap is in the block, and so in both buffers. With the lock held, nobody
-            // else accesses the bytes of this one; the function is C's, which copes with the
-            // device.
-            unsafe { bindings::memcpy(object.at(gap).cast(), from.cast(), bytes) };
-        }
-        match contents.filled(run) {
+        // SAFETY: The scratch is as large as a block, and the caller's.
+        match unsafe { object.copy_missing(&mut contents, run, scratch) } {
             true => Ok(()),
             false => Err(EIO),
         }
@@ -127,6 +121,32 @@ impl Cache {
             bindings::bio_put(at);
             result
         }
+    }
+}
+
+impl Partial {
+    /// Makes the bytes of a run of sectors valid, by copying what is missing from the same place of
+    /// `from`. Returns [`false`] if there would be too many ranges.
+    ///
+    /// # Safety
+    ///
+    /// `contents` is the locked one of this buffer. `from` is a buffer of the same shape that the
+    /// caller owns.
+    pub(super) unsafe fn copy_missing(
+        &self,
+        contents: &mut Contents,
+        run: Span,
+        from: NonNull<u8>,
+    ) -> bool {
+        for gap in contents.gaps(run) {
+            let from = from.as_ptr().wrapping_add(gap.start as usize);
+            let bytes = gap.len() as usize;
+            // SAFETY: The gap is in the block, and so in both buffers. With the lock held, nobody
+            // else accesses the bytes of this one; the function is C's, which copes with the
+            // device.
+            unsafe { bindings::memcpy(self.at(gap).cast(), from.cast(), bytes) };
+        }
+        contents.filled(run)
     }
 }
 

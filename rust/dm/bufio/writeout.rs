@@ -3,9 +3,9 @@
 //! Writing dirty buffers out.
 //!
 //! One thread per cache writes at a time, and has the turn meanwhile. It takes buffers out of the
-//! list of dirty ones, reads what they lack, submits their dirty ranges, and waits for all of
-//! them. A buffer that is changed while it is being written is dirty again, and back in the list
-//! when that ends.
+//! list of dirty ones, reads what they lack, many at a time, submits their dirty ranges, and waits
+//! for all of them. A buffer that is changed while it is being written is dirty again, and back in
+//! the list when that ends.
 //!
 //! No reference is needed for that: nobody takes a buffer away that is dirty or being written.
 //! Who has the turn waits for I/O only, and never for memory that others hold.
@@ -24,6 +24,7 @@ use super::{
     partial::Partial,
     ranges::Span,
     wait,
+    wakeup::Flight,
     writes::{
         Goal,
         Writes, //
@@ -237,14 +238,21 @@ impl Cache {
         let mut sent = List::new();
         writes.flight.begin();
         plugged(|| {
-            while let Some(object) = todo.pop_front() {
-                // SAFETY: It is dirty, so that it stays valid.
-                let partial = unsafe { object.as_ref() };
-                match self.send(writes, partial, which, token) {
-                    // SAFETY: It was just taken out of its list, and is valid while it is written.
-                    true => unsafe { sent.push_back(object) },
-                    // SAFETY: As above, while it is dirty.
-                    false => unsafe { self.lock().dirty.push_back(object) },
+            while todo.len() > 0 {
+                let mut ready = match which {
+                    Which::Any => self.fill_some(writes, &mut todo, token),
+                    Which::Complete => core::mem::replace(&mut todo, List::new()),
+                };
+                while let Some(object) = ready.pop_front() {
+                    // SAFETY: It is dirty, so that it stays valid.
+                    let partial = unsafe { object.as_ref() };
+                    match self.send(writes, partial, which, token) {
+                        // SAFETY: It was just taken out of its list, and is valid while it is
+                        // written.
+                        true => unsafe { sent.push_back(object) },
+                        // SAFETY: As above, while it is dirty.
+                        false => unsafe { self.lock().dirty.push_back(object) },
+                    }
                 }
             }
         });
@@ -289,9 +297,10 @@ impl Cache {
                 let ranges = contents.begin_write(geometry.unit);
                 drop(contents);
                 match filled {
-                    Ok(()) => ranges
-                        .iter()
-                        .for_each(|span| self.submit(writes, object, span)),
+                    Ok(()) => ranges.iter().for_each(|span| {
+                        let bio = self.bios.write(&self.device, vecs_of(span));
+                        self.submit(bio, &writes.flight, object, span);
+                    }),
                     Err(e) => set_status(object, e),
                 }
                 return true;
@@ -304,10 +313,17 @@ impl Cache {
         }
     }
 
-    /// Submits a bio that writes a span of a buffer.
-    fn submit(&self, writes: &Writes, object: &Partial, span: Span) {
-        let vecs = span.len().div_ceil(PAGE_SIZE as u32).saturating_add(1);
-        let bio = self.bios.write(&self.device, vecs);
+    /// Submits a bio for a span of a buffer. An error is noted with the buffer.
+    ///
+    /// The buffer is one that is being written, or the caller's own, and so are the bytes of the
+    /// span; it is not given up before the flight has landed.
+    pub(super) fn submit(
+        &self,
+        bio: Option<NonNull<bindings::bio>>,
+        flight: &Flight,
+        object: &Partial,
+        span: Span,
+    ) {
         let (Some(sector), Some(bio)) = (self.sector(object.block()), bio) else {
             set_status(object, EIO);
             return;
@@ -315,10 +331,10 @@ impl Cache {
         let extra = object.extra();
         extra
             .flight
-            .store(ptr::from_ref(&writes.flight).cast_mut(), Ordering::Relaxed);
-        writes.flight.add();
+            .store(ptr::from_ref(flight).cast_mut(), Ordering::Relaxed);
+        flight.add();
         // SAFETY: The bio is ours until it is submitted, and ends once. The data is valid, and
-        // stays so while the buffer is being written.
+        // stays so until the flight has landed.
         unsafe {
             let at = bio.as_ptr();
             (*at).bi_private = ptr::from_ref(object).cast_mut().cast();
@@ -353,6 +369,11 @@ impl Cache {
     }
 }
 
+/// The entries of a bio that a span may take.
+pub(super) fn vecs_of(span: Span) -> u32 {
+    span.len().div_ceil(PAGE_SIZE as u32).saturating_add(1)
+}
+
 /// Takes note of an error of a buffer that is being written.
 fn set_status(object: &Partial, error: Error) {
     // SAFETY: The function has no requirements.
@@ -361,7 +382,7 @@ fn set_status(object: &Partial, error: Error) {
     object.extra().status.store(status, Ordering::Relaxed);
 }
 
-/// Ends a write. Any context.
+/// Ends a bio. Any context.
 ///
 /// # Safety
 ///
@@ -370,8 +391,8 @@ unsafe extern "C" fn end_io(bio: *mut bindings::bio) {
     // Once the last bio has ended, the client may go, and the module with it. Its code stays
     // until those are done who are in here.
     let _rcu = rcu::read_lock();
-    // SAFETY: The bio is ours again, and goes before the set does. The buffer is being written,
-    // and the flight is that of its cache, which waits for it.
+    // SAFETY: The bio is ours again, and goes before the set does. Buffer and flight stay until
+    // the flight has landed, for which somebody waits.
     unsafe {
         let object = (*bio).bi_private.cast::<Partial>();
         let status = (*bio).bi_status;

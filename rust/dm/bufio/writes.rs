@@ -69,6 +69,8 @@ pub(super) struct Writes {
     pub(super) scratch: Mutex<Option<Owned>>,
     /// The bios of one round of writing.
     pub(super) flight: Flight,
+    /// Those that read what a round lacks.
+    pub(super) reads: Flight,
     /// The number of buffers in the list of dirty ones.
     pub(super) dirty: AtomicUsize,
     /// How many may be dirty before it makes sense to look for some to write.
@@ -101,6 +103,7 @@ impl Writes {
             turn <- new_mutex!((), "bufio_turn"),
             scratch <- new_mutex!(None, "bufio_scratch"),
             flight: Flight::new(),
+            reads: Flight::new(),
             dirty: AtomicUsize::new(0),
             patience: AtomicUsize::new(0),
             error: AtomicU32::new(0),

@@ -91,6 +91,29 @@ test_reading_what_is_missing() {
     counts "2 248" "0 0" r:9@0
     counts "2 248" "0 0" c:8:0:0 x:0@0
 }
+# What the blocks lack is read at the same time, and then all of them are written.
+test_filled_together() {
+    need_target
+    attach
+    modprobe -q dm-delay || skip "no dm-delay"
+    # Reads take two seconds, writes no time: one after the other would take twenty.
+    dm_create und "0 2048 delay $L0 0 2000 $L0 0 0"
+    screate t "$(dev und)" 65536 1
+    # shellcheck disable=SC2046
+    steps t $(seq -f f:%.0f:100:32 0 9)
+    local start=$SECONDS
+    steps t S
+    [ $((SECONDS - start)) -ge 1 ] || fail "nothing was read slowly"
+    [ $((SECONDS - start)) -lt 14 ] || fail "$((SECONDS - start)) s for ten reads of two"
+    local reads
+    read -r reads _ < <(reads_of und)
+    equal "$reads" 10 "reads"
+    local block
+    for block in 0 9; do
+        equal "$(lower_bytes $((block * 65536 + 100)) 32)" "$(filled $block 32)"
+        cmp -n 100 "$DIR/data" "$DIR/copy" $((block * 65536)) $((block * 65536))
+    done
+}
 test_read_ahead() {
     begin
     counts "1 512" "0 0" p:4:4 r:4@0 r:5@1 r:7@2

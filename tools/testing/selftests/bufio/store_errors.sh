@@ -65,6 +65,24 @@ test_what_is_missing_cannot_be_read() {
     steps t S c:17:64:32
     equal "$(lower_bytes $((17 * 4096)) 32)" "$(filled 17 32)"
 }
+# Of many blocks that lack something, one cannot be read: the others are not hurt.
+test_one_of_many_cannot_be_filled() {
+    begin
+    cp "$DIR/data" "$DIR/copy"
+    local block
+    # shellcheck disable=SC2046
+    steps t $(seq -f f:%.0f:100:32 10 25) "S!$EIO"
+    for block in 10 16 18 25; do
+        equal "$(lower_bytes $((block * 4096 + 100)) 32)" "$(filled $block 32)"
+        cmp -n 100 "$DIR/data" "$DIR/copy" $((block * 4096)) $((block * 4096))
+        cmp -n 300 "$DIR/data" "$DIR/copy" $((block * 4096 + 132)) $((block * 4096 + 132))
+    done
+    cmp -n 4096 "$DIR/data" "$DIR/copy" $((17 * 4096)) $((17 * 4096))
+    repair
+    steps t S
+    equal "$(lower_bytes $((17 * 4096 + 100)) 32)" "$(filled 17 32)"
+    cmp -n 100 "$DIR/data" "$DIR/copy" $((17 * 4096)) $((17 * 4096))
+}
 test_too_many_places_to_keep() {
     begin
     steps t f:17:0:32 f:17:64:32 f:17:128:32 f:17:192:32 f:17:256:32 f:17:320:32 \
