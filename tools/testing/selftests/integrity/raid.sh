@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # RAID1 of md on two volumes: damage on one is an error that md can repair from the other, when
-# it is read and when md looks for it (case I18). The array is made by dm-raid, as LVM does; the
-# code that repairs is md's.
+# it is read and when md looks for it (case I18). A leg that cannot be repaired is left out, and
+# built again on a new volume. The array is made by dm-raid, as LVM does; the code that repairs is
+# md's.
 # Rows: I-70
 # Needs: integrity
 
@@ -60,6 +61,46 @@ test_scrub() {
     [ "$(mismatches b)" -ge 1 ] || fail "the damage was not noticed"
     repaired
     equal "$(dm_status r | cut -d' ' -f6)" AA "state of the legs"
+}
+legs() { dm_status r | cut -d' ' -f6; }
+test_leg_that_fails_is_left_out_and_built_again() {
+    local L i meta
+    meta=("$(empty meta_a 4)" "$(empty meta_b 4)")
+    L=$(empty lower 8)
+    dm_create lower "0 16384 linear $L 0"
+    L=$(empty a 8)
+    for i in "a $L" "b $(dev lower)"; do
+        tformat "${i#* }" J internal_hash:crc32c
+        topen "${i% *}" "${i#* }" J internal_hash:crc32c
+    done
+    modprobe -a dm-raid raid1
+    dm_create r "0 8192 raid raid1 2 0 nosync 2 ${meta[0]} $(dev a) ${meta[1]} $(dev b)"
+    put_text "$(dev r)" 70 ksft-marker
+    equal "$(legs)" AA "before the failure"
+    dm_swap lower "0 16384 error"
+    put_text "$(dev r)" 71 ksft-another
+    # It is the journal that fails, some time after the write.
+    for i in 1 2 3 4 5 6 7 8 9; do
+        put_text "$(dev r)" 72 ksft-more
+        [ "$(legs)" = AA ] || break
+        sleep 0.1
+    done
+    equal "$(legs)" AD "after the failure"
+    equal "$(text_at "$(dev r)" 70)$(text_at "$(dev r)" 71)" ksft-markerksft-anothe "with one leg"
+    dm_remove r
+    dm_remove b
+    dm_remove lower
+    L=$(empty lower 8)
+    tformat "$L" J internal_hash:crc32c
+    topen b "$L" J internal_hash:crc32c
+    dm_create r "0 8192 raid raid1 3 0 rebuild 1 2 ${meta[0]} $(dev a) ${meta[1]} $(dev b)"
+    for ((i = 0; i < 300; i++)); do
+        [ "$(legs)" != AA ] || break
+        sleep 0.1
+    done
+    equal "$(legs)" AA "after it was built again"
+    equal "$(text_at "$(dev b)" 70)$(text_at "$(dev b)" 71)" ksft-markerksft-anothe "the new leg"
+    equal "$(bad_sectors "$(dev b)")" "" "sectors of the new leg that cannot be read"
 }
 
 ksft_main "$@"
