@@ -3,6 +3,7 @@
 #
 # What the kernel measures of a table when it is loaded.
 # Rows: V-44 X-12
+# Kernel: debian, for it has IMA
 
 . "$(dirname "$0")/../lib/verity.sh"
 setup() { small_image; }

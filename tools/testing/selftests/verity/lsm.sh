@@ -4,6 +4,7 @@
 # What security modules are told of a device before its table is used, and what happens if one
 # of them does not want to hear it.
 # Rows: V-60 X-18
+# Kernel: debian, for it has kprobes and BPF
 
 . "$(dirname "$0")/../lib/verity.sh"
 . "$(dirname "$0")/../lib/lsm.sh"
