@@ -353,7 +353,7 @@ impl<'a, T: Operations> Owned<'a, T> {
         // SAFETY: The header is ours until the work runs, so its work item is not in use.
         unsafe {
             let work = &raw mut (*header).work;
-            bindings::rdm_init_work(work, Some(run_work::<T>));
+            bindings::rdm_init_bio_work(work, Some(run_work::<T>));
             bindings::queue_work(queue.as_ptr(), work);
         }
         Handed::new()

@@ -2,7 +2,31 @@
 
 #include <linux/workqueue.h>
 
-__rust_helper void rust_helper_rdm_init_work(struct work_struct *work, work_func_t func)
+/*
+ * Lockdep has one class for all work that is initialised at one place, and work that runs in
+ * softirq must not share one with work that may sleep. So each kind has a place of its own.
+ */
+__rust_helper void rust_helper_rdm_init_bio_work(struct work_struct *work, work_func_t func)
+{
+	INIT_WORK(work, func);
+}
+
+__rust_helper void rust_helper_rdm_init_job_work(struct work_struct *work, work_func_t func)
+{
+	INIT_WORK(work, func);
+}
+
+__rust_helper void rust_helper_rdm_init_batch_work(struct work_struct *work, work_func_t func)
+{
+	INIT_WORK(work, func);
+}
+
+__rust_helper void rust_helper_rdm_init_softirq_work(struct work_struct *work, work_func_t func)
+{
+	INIT_WORK(work, func);
+}
+
+__rust_helper void rust_helper_rdm_init_writes_work(struct work_struct *work, work_func_t func)
 {
 	INIT_WORK(work, func);
 }

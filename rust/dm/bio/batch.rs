@@ -128,10 +128,11 @@ impl<T: Operations> Batches<T> {
             cpus.push(cpu, GFP_KERNEL)?;
         }
         for cpu in &mut cpus {
-            for lane in [&mut cpu.softirq, &mut cpu.queue] {
-                // INVARIANT: The vector does not grow any more, so the lane stays where it is.
-                // SAFETY: Nobody uses the work item yet.
-                unsafe { bindings::rdm_init_work(lane.work.get(), Some(run::<T>)) };
+            // INVARIANT: The vector does not grow any more, so the lanes stay where they are.
+            // SAFETY: Nobody uses the work items yet.
+            unsafe {
+                bindings::rdm_init_softirq_work(cpu.softirq.work.get(), Some(run::<T>));
+                bindings::rdm_init_batch_work(cpu.queue.work.get(), Some(run::<T>));
             }
         }
         Ok(Self { cpus })

@@ -56,7 +56,7 @@ impl<T: Operations> MapBio<'_, T> {
         // SAFETY: The work item is ours until it runs.
         unsafe {
             let work = &raw mut (*queued).work;
-            bindings::rdm_init_work(work, Some(run::<T>));
+            bindings::rdm_init_job_work(work, Some(run::<T>));
             bindings::queue_work(queue.as_ptr(), work);
         }
         Ok(())

@@ -112,7 +112,7 @@ impl Writes {
             cache: AtomicPtr::new(ptr::null_mut()),
             work <- Opaque::ffi_init(|work| {
                 // SAFETY: `work` is valid for writes.
-                unsafe { bindings::rdm_init_work(work, Some(run)) }
+                unsafe { bindings::rdm_init_writes_work(work, Some(run)) }
             }),
             queue,
         }? Error);
