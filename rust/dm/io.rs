@@ -7,8 +7,13 @@
 //! C header: [`include/linux/dm-io.h`](srctree/include/linux/dm-io.h)
 
 mod batch;
+mod metadata;
 
 pub use batch::Batch;
+pub use metadata::{
+    read_with_metadata,
+    write_with_metadata, //
+};
 
 use crate::{
     alloc,

@@ -6,6 +6,7 @@ use crate::{
     bitmaps::Bitmaps,
     environment::Kernel,
     failure::Failure,
+    inline::Inline,
     journal_area::Area,
     layout::Layout,
     ring::Ring,
@@ -86,6 +87,7 @@ struct Parts {
     mac: Option<Arc<Hash>>,
     io: io::Client,
     recheck_pages: PagePool,
+    inline: Option<Inline>,
     queues: Queues,
     failure: Failure,
     file: SuperblockFile,
@@ -103,10 +105,16 @@ impl Parts {
             None => None,
         };
         let mut settings = Settings::new(config.options);
-        check_supported(mode)?;
         let io = io::Client::new(token).map_err(with_text(c"Cannot allocate dm io"))?;
         let recheck_pages =
             PagePool::new(1, token).map_err(with_text(c"Cannot allocate mempool"))?;
+        let inline = match mode {
+            Mode::Inline => Some(
+                Inline::new(config.tuple_bytes, token)
+                    .map_err(with_text(c"Cannot allocate bio set"))?,
+            ),
+            _ => None,
+        };
         let queues = Queues::new(token)?;
         let meta_device = settings.meta_device.take();
         let metadata = meta_device.as_ref().unwrap_or(&device).clone();
@@ -121,6 +129,7 @@ impl Parts {
             mac,
             io,
             recheck_pages,
+            inline,
             queues,
             failure: Failure::new(),
             file,
@@ -160,7 +169,7 @@ impl Parts {
         settings: &Settings,
         token: MaySleep<'_>,
     ) -> Result<Option<Area>, TableError> {
-        if self.mode == Mode::Recovery {
+        if matches!(self.mode, Mode::Recovery | Mode::Inline) {
             return Ok(None);
         }
         let (journal, start) = (*layout.journal(), layout.journal_start());
@@ -181,14 +190,6 @@ impl Parts {
             .map(Some)
             .map_err(with_text(c"Could not allocate memory for bitmap"))
     }
-}
-
-/// Refuses what is not there.
-fn check_supported(mode: Mode) -> Result<(), TableError> {
-    if mode == Mode::Inline {
-        return Err(TableError::invalid(c"Inline mode is not supported"));
-    }
-    Ok(())
 }
 
 impl Integrity {
@@ -238,6 +239,7 @@ impl Integrity {
             meta_device: parts.meta_device,
             io: parts.io,
             recheck_pages: parts.recheck_pages,
+            inline: parts.inline,
             file: parts.file,
             bitmap: volume.bitmap,
             opened: superblock,

@@ -66,8 +66,12 @@ impl Environment for Kernel<'_> {
         device.sectors()
     }
 
-    fn profile(&self, _device: &Device) -> Option<Profile> {
-        None
+    fn profile(&self, device: &Device) -> Option<Profile> {
+        device.metadata().map(|metadata| Profile {
+            is_opaque: true,
+            tuple_bytes: metadata.bytes,
+            interval_bytes: metadata.interval.into(),
+        })
     }
 
     fn allocate(&mut self, length: usize) -> Outcome<Secret> {

@@ -9,8 +9,9 @@
 //! about tags, `given` about those of the device above, `journal_io` takes bios to the journal
 //! and back, `journal_crypt` encrypts it, `commit_task` and `write_out` bring it to the disk,
 //! `staying` and `groups` say what of it better stays, `replay` decides about what was found
-//! there and `replay_task` does it, `bitmaps` is bitmap mode, `recalculate` computes tags,
-//! `resume` is what comes first and last, `status` prints.
+//! there and `replay_task` does it, `bitmaps` is bitmap mode, `inline` the one without metadata
+//! of its own, `recalculate` computes tags, `resume` is what comes first and last, `status`
+//! prints.
 
 #![forbid(unsafe_code)]
 
@@ -21,6 +22,7 @@ mod discard;
 mod environment;
 mod failure;
 mod given;
+mod inline;
 mod journal_area;
 mod journal_crypt;
 mod journal_io;

@@ -148,6 +148,9 @@ impl Integrity {
         let mut state = self.state.lock();
         if result.is_ok() {
             state.superblock.recalc_sector = range.end();
+            if let Some(inline) = &self.inline {
+                inline.set_calculated(Some(range.end()));
+            }
         }
         let granted = state.release(range);
         drop(state);
@@ -217,6 +220,11 @@ impl Integrity {
         self.io
             .read(&self.device, sector, data, token)
             .inspect_err(|&error| self.failure.set("reading data", error))?;
+        if let Some(inline) = &self.inline {
+            return self
+                .write_computed_inline(inline, tagger, range.start, data, token)
+                .inspect_err(|&error| self.failure.set("writing data", error));
+        }
         self.write_computed(tagger, range.start, data, token)
             .inspect_err(|&error| self.failure.set("writing tags", error))?;
         if let Some(bitmaps) = &self.bitmaps {

@@ -56,6 +56,9 @@ impl Integrity {
             true => self.resume_dirty_bitmap(ti, token),
             false => self.resume_journal(ti, token),
         }
+        if let Some(inline) = &self.inline {
+            inline.set_calculated(self.state.lock().superblock.recalculation());
+        }
         self.start_recalculation(ti, token);
     }
 

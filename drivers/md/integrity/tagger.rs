@@ -44,6 +44,11 @@ impl Tagger {
         self.tag
     }
 
+    /// Returns the bytes of a tag that are of a digest; those after them are zero.
+    pub(crate) fn significant_bytes(&self) -> usize {
+        self.tag.min(self.digest)
+    }
+
     /// Writes the tag of a block to the front of `out`, and anything after it: up to [`SPARE`]
     /// bytes. Any context.
     ///

@@ -7,6 +7,7 @@ use crate::{
     bitmaps::Bitmaps,
     environment::ticks_per_second,
     failure::Failure,
+    inline::Inline,
     journal_area::Area,
     layout::Layout,
     options::to_milliseconds,
@@ -97,6 +98,7 @@ pub(crate) struct Integrity {
     pub(crate) meta_device: Option<Device>,
     pub(crate) io: io::Client,
     pub(crate) recheck_pages: PagePool,
+    pub(crate) inline: Option<Inline>,
     pub(crate) file: SuperblockFile,
     pub(crate) bitmap: bitmap::Geometry,
     /// The superblock that the layout is of.
@@ -114,16 +116,11 @@ pub(crate) struct Integrity {
 impl Integrity {
     /// The most sectors of a bio, a power of two, of which none crosses a multiple.
     pub(crate) fn max_io_sectors(&self) -> Option<u32> {
-        let area = (!self.layout.has_meta_device()).then(|| self.layout.interleave_sectors());
-        let bitmap = (self.mode == Mode::Bitmap).then(|| self.bitmap.max_io_sectors());
-        match (area, bitmap) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        self.layout.max_io_sectors(&self.bitmap)
     }
 
     /// Returns whether a bio may be mapped; if not, says in the log why.
-    fn is_allowed(&self, sector: u64, bio: &MapBio<'_, Self>) -> bool {
+    pub(crate) fn is_allowed(&self, sector: u64, bio: &MapBio<'_, Self>) -> bool {
         if let Err(error) = self.layout.check_io(sector, bio.sectors()) {
             LOG.error(format_args!("{error}"));
             return false;
@@ -203,6 +200,9 @@ impl Operations for Integrity {
     }
 
     fn map<'a>(&self, ti: &Target, mut bio: MapBio<'a, Self>) -> Decision<'a> {
+        if let Some(inline) = &self.inline {
+            return self.map_inline(ti, inline, bio);
+        }
         let sector = ti.offset(bio.sector());
         if bio.op() == Op::Discard {
             self.cut_discard(sector, &mut bio);
@@ -223,11 +223,17 @@ impl Operations for Integrity {
     }
 
     fn complete<'a>(&self, ti: &Target, bio: Owned<'a, Self>) -> Handed<'a> {
-        self.completed(ti, bio)
+        match &self.inline {
+            Some(_) => self.completed_inline(bio),
+            None => self.completed(ti, bio),
+        }
     }
 
     fn work<'a>(&self, ti: &Target, bio: Owned<'a, Self>, token: MaySleep<'_>) -> Handed<'a> {
-        self.go_on(ti, bio, token)
+        match &self.inline {
+            Some(inline) => self.go_on_inline(inline, bio, token),
+            None => self.go_on(ti, bio, token),
+        }
     }
 
     fn task(&self, ti: &Target, number: usize, token: MaySleep<'_>) {
@@ -284,7 +290,7 @@ impl Operations for Integrity {
         limits.stack_block_size(block.bytes());
         limits.align_memory_to_blocks();
         limits.set_discard_granularity(block.bytes());
-        let writes_at_once = matches!(self.mode, Mode::Direct | Mode::Bitmap);
+        let writes_at_once = matches!(self.mode, Mode::Direct | Mode::Bitmap | Mode::Inline);
         if self.tagger.is_some() && writes_at_once {
             limits.need_stable_writes();
         }

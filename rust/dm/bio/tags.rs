@@ -8,6 +8,7 @@
 //! C header: [`include/linux/bio-integrity.h`](srctree/include/linux/bio-integrity.h)
 
 use super::{
+    metadata,
     Cursor,
     Owned, //
 };
@@ -154,8 +155,11 @@ impl Drop for Tags {
 
 impl<T: Operations> Owned<'_, T> {
     /// Keeps tags with the bio, which are freed when it ends. A copy that there is already is
-    /// freed, since others may go with it.
+    /// freed, since others may go with it; tags that go with the bio itself stay as they are.
     pub fn set_tags(&mut self, tags: Tags) {
+        if self.has_own_tags() {
+            return;
+        }
         self.drop_copy();
         // SAFETY: The header is valid, and `&mut self` is exclusive.
         unsafe { (*self.header.as_ptr()).tags = Some(tags) };
@@ -188,8 +192,48 @@ impl<T: Operations> Owned<'_, T> {
         bytes: usize,
         wait: Option<MaySleep<'_>>,
     ) -> Result {
-        alloc::point()?;
         let copy = self.header().copy.ok_or(EINVAL)?.as_ptr();
+        self.attach(copy, device, sector, bytes, wait)
+    }
+
+    /// Has the first `bytes` of the tags go with the bio itself when that is
+    /// [submitted](Self::submit) to `sector` of `device`, once. The bio came without metadata.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`attach_tags`](Self::attach_tags).
+    pub fn attach_tags_to_own(
+        &mut self,
+        device: &Device,
+        sector: u64,
+        bytes: usize,
+        wait: Option<MaySleep<'_>>,
+    ) -> Result {
+        let bio = self.bio();
+        // SAFETY: By the type invariant, the bio is valid.
+        if !unsafe { metadata::of(bio) }.is_null() {
+            return Err(EINVAL);
+        }
+        self.attach(bio, device, sector, bytes, wait)
+    }
+
+    /// Returns whether the bio itself has metadata other than what it came with.
+    fn has_own_tags(&self) -> bool {
+        // SAFETY: By the type invariant, the bio is valid.
+        let now = unsafe { metadata::of(self.bio()) };
+        !now.is_null() && now != self.header().metadata
+    }
+
+    /// Attaches tags to `to`, which is the bio or its copy.
+    fn attach(
+        &self,
+        to: *mut bindings::bio,
+        device: &Device,
+        sector: u64,
+        bytes: usize,
+        wait: Option<MaySleep<'_>>,
+    ) -> Result {
+        alloc::point()?;
         let tags = self.header().tags.as_ref().ok_or(EINVAL)?;
         if bytes > tags.len() {
             return Err(EINVAL);
@@ -199,11 +243,11 @@ impl<T: Operations> Owned<'_, T> {
             None => bindings::RDM_GFP_NOWAIT,
         };
         let ptr = tags.ptr.as_ptr().cast();
-        // SAFETY: The copy is ours. It is freed, and what is attached with it, before the tags,
-        // which lie together in the direct map.
+        // SAFETY: Bio and copy are ours. The tags, which lie together in the direct map, stay until
+        // the device is done with either: they are freed when the bio ends, and not replaced.
         to_result(unsafe {
-            (*copy).bi_bdev = device.bdev();
-            bindings::rdm_bio_add_metadata(copy, ptr, bytes as u32, sector, gfp)
+            (*to).bi_bdev = device.bdev();
+            bindings::rdm_bio_add_metadata(to, ptr, bytes as u32, sector, gfp)
         })
     }
 
