@@ -6,6 +6,7 @@
 
 #include <linux/audit.h>
 #include <linux/bio.h>
+#include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/crc32.h>
 #include <linux/device-mapper.h>
@@ -45,6 +46,10 @@ enum {
 	RDM_AUDIT_DM_EVENT = AUDIT_DM_EVENT,
 	RDM_BLK_STS_IOERR = (unsigned int __force)BLK_STS_IOERR,
 	RDM_BLK_STS_AGAIN = (unsigned int __force)BLK_STS_AGAIN,
+	RDM_BLK_STS_RESOURCE = (unsigned int __force)BLK_STS_RESOURCE,
+	RDM_BLK_STS_DEV_RESOURCE = (unsigned int __force)BLK_STS_DEV_RESOURCE,
+	RDM_BLK_MQ_REQ_NOWAIT = (unsigned int __force)BLK_MQ_REQ_NOWAIT,
+	RDM_REQ_NOMERGE = (unsigned int __force)REQ_NOMERGE,
 	RDM_REQ_ATOMIC = (unsigned int __force)REQ_ATOMIC,
 	RDM_REQ_RAHEAD = (unsigned int __force)REQ_RAHEAD,
 	RDM_BLK_FEAT_STABLE_WRITES = (unsigned int __force)BLK_FEAT_STABLE_WRITES,

@@ -39,12 +39,16 @@ mod tags;
 
 pub use batch::Batch;
 pub(crate) use batch::Batches;
-use call::Call;
+pub(crate) use call::Call;
 pub use call::{
     Decision,
     Handed, //
 };
-pub(crate) use copy::Copies;
+pub(crate) use copy::{
+    Bios,
+    Copies,
+    MAX_COPY, //
+};
 pub use copy::{
     Budget,
     Lack, //
@@ -100,6 +104,16 @@ impl BlockStatus {
 
     /// The bio would have had to wait, which it asked not to; it is sent again in another way.
     pub const AGAIN: Self = Self(bindings::RDM_BLK_STS_AGAIN as bindings::blk_status_t);
+
+    #[inline]
+    pub(crate) fn from_raw(status: bindings::blk_status_t) -> Self {
+        Self(status)
+    }
+
+    #[inline]
+    pub(crate) fn into_raw(self) -> bindings::blk_status_t {
+        self.0
+    }
 
     /// Returns whether all is well.
     #[inline]

@@ -24,6 +24,7 @@ pub mod params;
 pub mod percpu_rwsem;
 pub mod reboot;
 pub mod reed_solomon;
+pub mod request;
 pub mod reserve;
 pub mod secret;
 pub mod security;

@@ -379,6 +379,14 @@ impl Target {
         unsafe { (*self.as_ptr()).emulate_zone_append() }
     }
 
+    /// Returns whether the type was [registered](Registration::of_requests) for requests. Any
+    /// context.
+    #[inline]
+    pub fn takes_requests(&self) -> bool {
+        // SAFETY: By the type invariant; the type outlives the table.
+        unsafe { (*(*self.as_ptr()).type_).clone_and_map_rq.is_some() }
+    }
+
     /// Returns the name under which the target type was registered, as in the table.
     pub fn type_name(&self) -> &CStr {
         // SAFETY: By the type invariant; the type and its name outlive the table.

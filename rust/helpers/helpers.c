@@ -11,6 +11,7 @@
 #include "aead.c"
 #include "aes.c"
 #include "bio-integrity.c"
+#include "blk-mq.c"
 #include "blkdev.c"
 #include "completion.c"
 #include "device-mapper.c"

@@ -8,9 +8,10 @@ use kernel::ffi::c_int;
 
 /// The name of a call of a callback. A lifetime that can be neither shortened nor extended, so that
 /// what has it is of this very call.
-pub(super) type Call<'a> = PhantomData<fn(&'a ()) -> &'a ()>;
+pub(crate) type Call<'a> = PhantomData<fn(&'a ()) -> &'a ()>;
 
-/// What becomes of the bio of a call of [`map`](crate::target::Operations::map).
+/// What becomes of the bio of a call of [`map`](crate::target::Operations::map), or of the request
+/// of a call of [`map_request`](crate::request::Requests::map_request).
 ///
 /// # Invariants
 ///
@@ -22,9 +23,10 @@ pub struct Decision<'a> {
 }
 
 impl Decision<'_> {
-    /// Callers must have consumed the [`MapBio`](super::MapBio) of this name.
+    /// Callers must have consumed the [`MapBio`](super::MapBio) of this name, or what a request
+    /// has instead.
     #[inline]
-    pub(super) fn new(result: u32) -> Self {
+    pub(crate) fn new(result: u32) -> Self {
         // INVARIANT: By the contract of this function.
         Self {
             result: result as c_int,
@@ -45,7 +47,7 @@ impl<'a> From<Handed<'a>> for Decision<'a> {
     }
 }
 
-/// Proof that the owned bio of a call was handed on.
+/// Proof that the owned bio, or the owned request, of a call was handed on.
 ///
 /// # Invariants
 ///
@@ -54,9 +56,10 @@ impl<'a> From<Handed<'a>> for Decision<'a> {
 pub struct Handed<'a>(pub(super) Call<'a>);
 
 impl Handed<'_> {
-    /// Callers must have consumed the [`Owned`](super::Owned) of this name.
+    /// Callers must have consumed the [`Owned`](super::Owned) of this name, or what a request has
+    /// instead.
     #[inline]
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // INVARIANT: By the contract of this function.
         Self(PhantomData)
     }

@@ -16,7 +16,11 @@
 
 mod memory;
 
-pub(crate) use memory::Copies;
+pub(crate) use memory::{
+    Bios,
+    Copies,
+    MAX_BYTES as MAX_COPY, //
+};
 pub use memory::{
     Budget,
     Lack, //

@@ -32,7 +32,7 @@ impl<'a> Cursor<'a> {
     /// `vecs` must point to the vectors that `iter` describes, valid for `'a`, or be null. The
     /// memory must be writable if `writable` is set.
     #[inline]
-    pub(super) unsafe fn new(
+    pub(crate) unsafe fn new(
         vecs: *const bindings::bio_vec,
         mut iter: bindings::bvec_iter,
         writable: bool,
@@ -60,6 +60,21 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(super) fn into_iter(self) -> bindings::bvec_iter {
         self.iter
+    }
+
+    /// Returns a position of which only `bytes`, or what there is if that is less, remain.
+    #[inline]
+    pub(crate) fn first(&self, bytes: u32) -> Self {
+        let mut first = self.clone();
+        // INVARIANT: The vectors have no fewer.
+        first.iter.bi_size = bytes.min(self.iter.bi_size);
+        first
+    }
+
+    /// Returns the vectors and the position in them as the kernel has it.
+    #[inline]
+    pub(crate) fn into_parts(self) -> (*const bindings::bio_vec, bindings::bvec_iter) {
+        (self.vecs, self.iter)
     }
 
     /// Returns the bytes up to the end of the current piece of memory; `None` at the end.

@@ -41,18 +41,26 @@ pub enum Op {
     Other,
 }
 
+impl Op {
+    /// Returns what a bio or a request with such flags asks for.
+    #[inline]
+    pub(crate) fn of(flags: bindings::blk_opf_t) -> Self {
+        match flags & bindings::RDM_REQ_OP_MASK {
+            bindings::req_op_REQ_OP_READ => Self::Read,
+            bindings::req_op_REQ_OP_WRITE => Self::Write,
+            bindings::req_op_REQ_OP_DISCARD => Self::Discard,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// # Safety
 ///
 /// `bio` must be valid.
 #[inline]
 pub(super) unsafe fn op_of(bio: *const bindings::bio) -> Op {
     // SAFETY: By the requirements of this function.
-    match unsafe { (*bio).bi_opf } & bindings::RDM_REQ_OP_MASK {
-        bindings::req_op_REQ_OP_READ => Op::Read,
-        bindings::req_op_REQ_OP_WRITE => Op::Write,
-        bindings::req_op_REQ_OP_DISCARD => Op::Discard,
-        _ => Op::Other,
-    }
+    Op::of(unsafe { (*bio).bi_opf })
 }
 
 /// A bio that its target has not decided on.

@@ -136,6 +136,13 @@ impl Device {
         f(CStr::from_bytes_until_nul(&name).unwrap_or_default())
     }
 
+    /// Returns whether a target for [requests](crate::request) may have the device below: it takes
+    /// requests itself, and is no partition. Any context.
+    pub fn takes_requests(&self) -> bool {
+        // SAFETY: By the type invariant, the device is open.
+        unsafe { bindings::rdm_bdev_takes_requests(self.bdev()) }
+    }
+
     /// Returns whether the device has zones. Any context.
     pub fn is_zoned(&self) -> bool {
         // SAFETY: By the type invariant, the device is open.

@@ -23,7 +23,8 @@ use crate::{
         Lack, //
     },
     context::MaySleep,
-    errno, //
+    errno,
+    request::Clones, //
 };
 use core::{
     cell::Cell,
@@ -58,6 +59,7 @@ pub(crate) struct Instance<T: Operations> {
     // Dropped before the state, which the work of the batches uses.
     batches: Option<Batches<T>>,
     copies: Option<Copies>,
+    clones: Option<Clones>,
     pub(crate) state: T,
 }
 
@@ -211,6 +213,10 @@ impl<T: Operations> Instance<T> {
         // SAFETY: The head becomes part of the instance.
         let head = unsafe { Head::new::<T>(NonNull::from(&mut *memory).cast()) };
         let head = head.map_err(no_memory)?;
+        let clones = match target.takes_requests() {
+            true => Some(Clones::new().map_err(no_memory)?),
+            false => None,
+        };
         alloc::point().map_err(no_memory)?;
         let users = Arc::new(Users::new(), GFP_KERNEL).map_err(|_| no_memory(ENOMEM))?;
         let construction = Construction {
@@ -230,6 +236,7 @@ impl<T: Operations> Instance<T> {
             jobs: AtomicUsize::new(0),
             batches,
             copies,
+            clones,
             state,
         });
         // SAFETY: `ti` is being constructed, and nobody else uses it.
@@ -281,6 +288,11 @@ impl<T: Operations> Instance<T> {
     #[inline]
     pub(crate) fn copies(&self) -> Option<&Copies> {
         self.copies.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn clones(&self) -> Option<&Clones> {
+        self.clones.as_ref()
     }
 
     /// Returns whether the core counts a bio from when the target submits it or its copy.

@@ -4,8 +4,14 @@
 //!
 //! C header: [`include/linux/blkdev.h`](srctree/include/linux/blkdev.h)
 
-use crate::bindings;
-use kernel::types::Opaque;
+use crate::{
+    bindings,
+    bio::MAX_COPY, //
+};
+use kernel::{
+    page::PAGE_SIZE,
+    types::Opaque, //
+};
 
 /// The limits of the mapped device while a table is being set up.
 ///
@@ -74,6 +80,13 @@ impl Limits {
         let limits = self.get();
         limits.atomic_write_hw_unit_max = limits.atomic_write_hw_unit_max.min(bytes);
         limits.atomic_write_hw_max = limits.atomic_write_hw_max.min(bytes);
+    }
+
+    /// Has the block layer make no request of which the device below might not take a
+    /// [copy](crate::request::OwnedRequest::make_copy) in one, whatever pages it is made of.
+    pub fn cap_copies(&mut self) {
+        let pages = u32::from(self.get().max_segments);
+        self.cap_bytes(pages.saturating_mul(PAGE_SIZE as u32).min(MAX_COPY));
     }
 
     /// Has the core split bios that have more than `bytes`.

@@ -20,7 +20,11 @@ use crate::{
         self,
         MapBio, //
     },
-    context::MaySleep, //
+    context::MaySleep,
+    request::{
+        self,
+        Requests, //
+    }, //
 };
 use core::{
     marker::PhantomData,
@@ -70,7 +74,7 @@ impl<T: Operations> Registration<T> {
         try_pin_init!(Self {
             inner <- Opaque::try_ffi_init(move |slot| {
                 // SAFETY: `slot` is valid for writes, pinned, and unregistered in `drop`.
-                unsafe { Self::register(slot, name) }
+                unsafe { Self::register(slot, name, |_| ()) }
             }),
             _type: PhantomData,
         })
@@ -84,14 +88,8 @@ impl<T: Operations> Registration<T> {
     pub fn if_free(name: &'static CStr) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             inner <- Opaque::try_ffi_init(move |slot| {
-                // SAFETY: As in `new`. The core links the list head only where it succeeds.
-                match unsafe { Self::register(slot, name) } {
-                    Err(e) if e == EBUSY => {
-                        pr_info!("the name {:?} is held by another module\n", name);
-                        Ok(())
-                    }
-                    result => result,
-                }
+                // SAFETY: As in `new`.
+                or_held(name, unsafe { Self::register(slot, name, |_| ()) })
             }),
             _type: PhantomData,
         })
@@ -100,7 +98,11 @@ impl<T: Operations> Registration<T> {
     /// # Safety
     ///
     /// `slot` must be valid for writes, pinned, and unregistered before it is freed.
-    unsafe fn register(slot: *mut bindings::target_type, name: &'static CStr) -> Result {
+    unsafe fn register(
+        slot: *mut bindings::target_type,
+        name: &'static CStr,
+        adapt: impl FnOnce(&mut bindings::target_type),
+    ) -> Result {
         let mut tt: bindings::target_type = pin_init::zeroed();
         tt.name = name.as_char_ptr();
         tt.module = this_module::<T::OwnerModule>().as_ptr();
@@ -118,6 +120,7 @@ impl<T: Operations> Registration<T> {
         tt.iterate_devices = T::HAS_ITERATE_DEVICES.then_some(Self::iterate_devices);
         tt.report_zones = T::HAS_ZONES.then_some(Self::report_zones);
         tt.io_hints = T::HAS_IO_HINTS.then_some(Self::io_hints);
+        adapt(&mut tt);
         // SAFETY: By the requirements of this function.
         unsafe {
             slot.write(tt);
@@ -354,6 +357,73 @@ impl<T: Operations> Registration<T> {
         // SAFETY: The core passes a valid target and limits that only this call uses.
         let (instance, limits) = unsafe { (Instance::<T>::of(ti), Limits::from_raw(limits)) };
         instance.state.io_hints(instance.target(), limits);
+    }
+}
+
+impl<T: Requests> Registration<T> {
+    /// Registers the type under `name`, for [requests](crate::request).
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` if there is a target of that name.
+    pub fn of_requests(name: &'static CStr) -> impl PinInit<Self, Error> {
+        try_pin_init!(Self {
+            inner <- Opaque::try_ffi_init(move |slot| {
+                // SAFETY: `slot` is valid for writes, pinned, and unregistered in `drop`.
+                unsafe { Self::register(slot, name, Self::adapt) }
+            }),
+            _type: PhantomData,
+        })
+    }
+
+    /// Registers the type under `name`, for [requests](crate::request), unless another module holds
+    /// that name, which is logged.
+    ///
+    /// # Errors
+    ///
+    /// Those of the core other than `EBUSY`.
+    pub fn of_requests_if_free(name: &'static CStr) -> impl PinInit<Self, Error> {
+        try_pin_init!(Self {
+            inner <- Opaque::try_ffi_init(move |slot| {
+                // SAFETY: As in `of_requests`.
+                or_held(name, unsafe { Self::register(slot, name, Self::adapt) })
+            }),
+            _type: PhantomData,
+        })
+    }
+
+    fn adapt(tt: &mut bindings::target_type) {
+        request::adapt::<T>(tt);
+        tt.ctr = Some(Self::ctr_of_requests);
+    }
+
+    /// # Safety
+    ///
+    /// As for [`ctr`](Self::ctr).
+    unsafe extern "C" fn ctr_of_requests(
+        ti: *mut bindings::dm_target,
+        argc: c_uint,
+        argv: *mut *mut c_char,
+    ) -> c_int {
+        // SAFETY: By the requirements of this function.
+        let result = unsafe { Self::ctr(ti, argc, argv) };
+        if result == 0 {
+            // SAFETY: As in `ctr`.
+            unsafe { (*ti).per_io_data_size = request::per_io_data_size::<T>() };
+        }
+        result
+    }
+}
+
+/// Takes it for a success if another module holds the name, and says so. The core links the list
+/// head only where it succeeds.
+fn or_held(name: &'static CStr, result: Result) -> Result {
+    match result {
+        Err(e) if e == EBUSY => {
+            pr_info!("the name {:?} is held by another module\n", name);
+            Ok(())
+        }
+        result => result,
     }
 }
 

@@ -37,7 +37,7 @@ use kernel::{
 const RESERVED_PAGES: c_int = bindings::BIO_MAX_VECS as c_int;
 
 /// The bytes of the largest copy.
-pub(super) const MAX_BYTES: u32 = (PAGE_SIZE as u32).wrapping_mul(RESERVED_PAGES as u32);
+pub(crate) const MAX_BYTES: u32 = (PAGE_SIZE as u32).wrapping_mul(RESERVED_PAGES as u32);
 
 /// The bios in reserve.
 const RESERVED_BIOS: c_uint = 64;
@@ -198,24 +198,39 @@ impl Pages {
     }
 }
 
-/// The bios in reserve.
+/// Bios in reserve.
 ///
 /// # Invariants
 ///
 /// The set is initialised, and stays where it is.
-struct Bios(KBox<Opaque<bindings::bio_set>>);
+pub(crate) struct Bios(KBox<Opaque<bindings::bio_set>>);
+
+// SAFETY: Sets may be used and destroyed by any thread.
+unsafe impl Send for Bios {}
+// SAFETY: They synchronise their users.
+unsafe impl Sync for Bios {}
 
 impl Bios {
-    fn new() -> Result<Self> {
+    /// Sets some bios aside. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(reserve: c_uint, flags: u32) -> Result<Self> {
         let set = Opaque::new(pin_init::zeroed());
         let set = alloc::boxed(set, GFP_KERNEL)?;
-        let flags = bindings::BIOSET_NEED_BVECS | bindings::BIOSET_PERCPU_CACHE;
         // SAFETY: The set is zeroed, and stays in the box.
         to_result(unsafe {
-            bindings::bioset_init(set.get(), RESERVED_BIOS, 0, flags as c_int) //
+            bindings::bioset_init(set.get(), reserve, 0, flags as c_int) //
         })?;
         // INVARIANT: Initialised above.
         Ok(Self(set))
+    }
+
+    /// Returns the set, from which bios may be allocated as long as `self` lives.
+    #[inline]
+    pub(crate) fn as_ptr(&self) -> *mut bindings::bio_set {
+        self.0.get()
     }
 }
 
@@ -270,7 +285,8 @@ impl Copies {
         let count = Count::new(budget).map_err(|_| Lack::Count)?;
         // SAFETY: The fields are dropped in order, and the count is in a box.
         let pages = unsafe { Pages::new(&count) }.map_err(|_| Lack::Pages)?;
-        let bios = Bios::new().map_err(|_| Lack::Bios)?;
+        let flags = bindings::BIOSET_NEED_BVECS | bindings::BIOSET_PERCPU_CACHE;
+        let bios = Bios::new(RESERVED_BIOS, flags).map_err(|_| Lack::Bios)?;
         let waiters = alloc::pin_boxed(new_mutex!(()), GFP_KERNEL).map_err(|_| Lack::Bios)?;
         Ok(Self {
             bios,
@@ -331,13 +347,13 @@ impl Copies {
                 vecs as c_ushort,
                 opf,
                 gfp,
-                self.bios.0.get(),
+                self.bios.as_ptr(),
             )
         })
     }
 
     /// Makes a bio with memory for `bytes`, without waiting.
-    pub(super) fn quick(&self, bytes: u32, opf: u32) -> Option<NonNull<bindings::bio>> {
+    pub(crate) fn quick(&self, bytes: u32, opf: u32) -> Option<NonNull<bindings::bio>> {
         alloc::point().ok()?;
         let mut left = bytes;
         let mut order = bindings::MAX_PAGE_ORDER;
@@ -399,7 +415,7 @@ impl Copies {
     }
 
     /// Makes a bio with memory for `bytes`, which must be no more than the reserve. Waits for it.
-    pub(super) fn wait(
+    pub(crate) fn wait(
         &self,
         bytes: u32,
         opf: u32,
@@ -429,7 +445,7 @@ impl Copies {
     /// # Safety
     ///
     /// `bio` must have been made here, and nobody use it any more.
-    pub(super) unsafe fn free(&self, bio: NonNull<bindings::bio>) {
+    pub(crate) unsafe fn free(&self, bio: NonNull<bindings::bio>) {
         let bio = bio.as_ptr();
         // SAFETY: By the requirements of this function. Each vector is a piece, of which only that
         // at the end of the bio is not full.
