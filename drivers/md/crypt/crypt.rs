@@ -4,9 +4,10 @@
 //!
 //! One file for each activity: `table`, `options`, `cipher`, `key` and `encryption` parse the table
 //! line, `environment` gets for them what they need; `construct` makes a device of it, `target`
-//! answers the core and says which bio goes where. `convert` works through the sectors of a bio,
-//! `special` does so for the modes that change data beside the cipher, `tagged` and `tagged_bio`
-//! where sectors have metadata, `flight` where an engine does the work; `iv`, `iv_lmk`, `iv_tcw`,
+//! answers the core and says which bio goes where, `request` does so for requests where the device
+//! gets those, `way` says who converts. `convert` works through the sectors of a bio, `special`
+//! does so for the modes that change data beside the cipher, `tagged` and `tagged_bio` where
+//! sectors have metadata, `flight` where an engine does the work; `iv`, `iv_lmk`, `iv_tcw`,
 //! `iv_elephant` are the formulas of those modes, `layout` what is computed from sectors. `secret`
 //! is where keys are, and changes them on a `message`; `status` prints.
 
@@ -17,11 +18,13 @@ mod convert;
 mod environment;
 mod flight;
 mod params;
+mod request;
 mod secret;
 mod special;
 mod tagged;
 mod tagged_bio;
 mod target;
+mod way;
 
 // Files without kernel types are compiled on the host as well, where tests use all of them.
 #[allow(dead_code, unreachable_pub)]
@@ -73,13 +76,17 @@ static LOG: Log = Log::new(c"device-mapper: crypt");
 static BUDGET: Budget = Budget::new(layout::page_budget);
 
 /// The module: the target under its own name, and under the name of the C target where that is
-/// free.
+/// free; both for bios, and for requests.
 #[pin_data]
 struct CryptModule {
     #[pin]
     own: Registration<Crypt>,
     #[pin]
     usual: Registration<Crypt>,
+    #[pin]
+    own_requests: Registration<Crypt>,
+    #[pin]
+    usual_requests: Registration<Crypt>,
 }
 
 impl kernel::InPlaceModule for CryptModule {
@@ -87,6 +94,8 @@ impl kernel::InPlaceModule for CryptModule {
         try_pin_init!(Self {
             own <- Registration::new(c"rcrypt"),
             usual <- Registration::if_free(c"crypt"),
+            own_requests <- Registration::of_requests(c"rcrypt-rq"),
+            usual_requests <- Registration::of_requests_if_free(c"crypt-rq"),
         })
     }
 }

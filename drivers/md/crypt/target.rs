@@ -30,6 +30,7 @@ use crate::{
         Tag, //
     },
     params,
+    request,
     secret::Keeper,
     status::Table,
     table::{
@@ -37,6 +38,7 @@ use crate::{
         Config, //
     },
     tagged::Tagged,
+    way::Way,
     LOG, //
 };
 use core::{
@@ -98,9 +100,6 @@ use kernel::{
 /// The version of the C target whose features these are.
 const VERSION: [u32; 3] = [1, 29, 0];
 
-/// The bytes of the largest bio that is converted where it is.
-const SMALL: u32 = 16384;
-
 /// The small reads that one thread decrypts if it has company.
 const SHARE: usize = 16;
 
@@ -115,7 +114,7 @@ pub(crate) struct Crypt {
     pub(crate) device: Device,
     start: u64,
     splitting: Splitting,
-    flags: Flags,
+    pub(crate) flags: Flags,
     pub(crate) queue: OwnedQueue,
     pub(crate) io_queue: OwnedQueue,
     shared: bool,
@@ -148,7 +147,8 @@ impl Crypt {
             }
             (None, iv) => mode_of(iv)?,
         };
-        let converter = Converter::new(config.cipher, numbering, mode, config.iv_size, token)
+        let (iv_size, flights) = (config.iv_size, !ti.takes_requests());
+        let converter = Converter::new(config.cipher, numbering, mode, iv_size, flights, token)
             .map_err(with_text(c"Cannot allocate crypt request mempool"))?;
         let window = converter
             .window(token)
@@ -212,7 +212,7 @@ impl Crypt {
 
     /// Returns how many sectors of a bio are handled at a time.
     #[inline]
-    fn max_sectors(&self, write: bool, whole: bool) -> u32 {
+    pub(crate) fn max_sectors(&self, write: bool, whole: bool) -> u32 {
         let limit = match write {
             true => params::max_write_size.get(),
             false => params::max_read_size.get(),
@@ -300,8 +300,7 @@ impl Crypt {
     }
 
     fn map_write<'a>(&self, ti: &Target, mut bio: Owned<'a, Self>) -> Handed<'a> {
-        let here = self.flags.no_write_workqueue || bio.bytes() <= SMALL;
-        if !here || !self.converter.is_direct() {
+        if !self.encrypts_here(bio.bytes()) {
             return self.queue_write(bio);
         }
         match self.encrypt(ti, &mut bio, None) {
@@ -313,7 +312,7 @@ impl Crypt {
 }
 
 /// Why a write was not encrypted.
-enum Failure {
+pub(crate) enum Failure {
     /// There was no memory for a copy, or a key is being changed: a thread can wait.
     Later,
     /// The cipher failed, or the data is not in sectors.
@@ -349,6 +348,7 @@ impl Operations for Crypt {
             // Vectors depend on where data goes, which one who appends does not know.
             ti.emulate_zone_append();
         }
+        request::check(ti, &config.device, config.tuple.is_some(), config.zoned)?;
         ti.accept_flushes();
         ti.limit_swap();
         if config.flags.allow_discards {
@@ -394,18 +394,11 @@ impl Operations for Crypt {
         if bio.is_write() || !status.is_ok() {
             return bio.end(status);
         }
-        if !self.converter.is_direct() {
-            return bio.queue(&self.queue);
-        }
-        let small = bio.bytes() <= SMALL;
-        match Kind::current() {
-            // No cipher works with interrupts off.
-            Kind::HardIrq if self.flags.no_read_workqueue => bio.batch_in_softirq(),
-            _ if self.flags.no_read_workqueue => self.decrypt(ti, bio, None),
-            // The device was so fast that whoever wants the data is still here.
-            Kind::Task if small => self.decrypt(ti, bio, None),
-            _ if small => bio.batch_on(&self.io_queue),
-            _ => bio.queue(&self.queue),
+        match self.way_of_read(bio.bytes()) {
+            Way::Here => self.decrypt(ti, bio, None),
+            Way::SoftIrq => bio.batch_in_softirq(),
+            Way::Together => bio.batch_on(&self.io_queue),
+            Way::Thread => bio.queue(&self.queue),
         }
     }
 
@@ -485,12 +478,15 @@ impl Operations for Crypt {
         visitor.visit(&self.device, self.start, ti.len())
     }
 
-    fn io_hints(&self, _ti: &Target, limits: &mut Limits) {
+    fn io_hints(&self, ti: &Target, limits: &mut Limits) {
         limits.stack_block_size(self.converter.numbering.sector_size.bytes());
         limits.align_memory_to_blocks();
         if self.zoned {
             limits.cap_bytes(layout::MAX_PAGES.saturating_mul(PAGE_SIZE as u32));
         }
         limits.cap_atomic_writes(layout::MAX_PAGES.saturating_mul(PAGE_SIZE as u32));
+        if ti.takes_requests() {
+            self.limit_requests(limits);
+        }
     }
 }
