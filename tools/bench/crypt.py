@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The workloads of crypt: aes-xts-plain64 with a key of 512 bits, on a ramdisk."""
+"""The workloads of crypt: aes-xts-plain64 with a key of 512 bits.
+
+On a ramdisk for bios only; on a device with a scheduler and on a disk of the VM for requests too.
+"""
 
 import contextlib
 
@@ -9,11 +12,12 @@ from workloads import SHAPES
 
 SIZE = 64 * MIB
 KEY = "ab" * 32 + "cd" * 32
+VIRTIO = "/dev/vda"
 
 
 @contextlib.contextmanager
-def target(device, options):
-    words = [0, SIZE // 512, "crypt", "aes-xts-plain64", KEY, 0, device, 0]
+def target(device, options, name="crypt"):
+    words = [0, SIZE // 512, name, "aes-xts-plain64", KEY, 0, device, 0]
     if options:
         words += [len(options), *options]
     sh("dmsetup", "create", "bench", "--table", " ".join(map(str, words)))
@@ -23,30 +27,55 @@ def target(device, options):
         sh("dmsetup", "remove", "bench")
 
 
-def filled():
-    """A ramdisk."""
-    # As udev does.
-    sh("modprobe", "aesni_intel")
-    (lower,) = devices.ramdisks(SIZE)
-    devices.fill(lower, SIZE)
-    return lower
+class Lower:
+    """The devices below, each made and filled when it is first needed."""
+
+    def __init__(self):
+        self.made = {}
+        # As udev does.
+        sh("modprobe", "aesni_intel")
+        sh("modprobe", "mq-deadline")
+
+    def get(self, kind):
+        if kind not in self.made:
+            self.made[kind] = getattr(self, kind)()
+            devices.fill(self.made[kind], SIZE)
+        return self.made[kind]
+
+    @staticmethod
+    def fast():
+        return devices.ramdisks(SIZE)[0]
+
+    @staticmethod
+    def null():
+        return devices.null_device("bench", SIZE, scheduler="mq-deadline")
+
+    @staticmethod
+    def virtio():
+        devices.set_scheduler(VIRTIO, "mq-deadline")
+        return VIRTIO
 
 
 @contextlib.contextmanager
 def hot_device(w):
     """The device of a workload that can be profiled."""
-    with target(filled(), w.options) as device:
+    with target(Lower().get(w.kind), w.options) as device:
         yield device
 
 
 def run(selected, report):
-    lower = filled()
+    lower = Lower()
     alone = {}
     for w in selected:
-        shape = SHAPES[w.shape]
+        shape, below = SHAPES[w.shape], lower.get(w.kind)
+        measure = devices.fio_busy if w.kind == "virtio" else devices.fio
         devices.running(w.name)
-        with target(lower, w.options) as device:
-            report(w.name, "icount", devices.fio(shape, device), "us")
-        if w.shape not in alone:
-            alone[w.shape] = devices.fio(shape, lower)
-        report(w.name, "icount", alone[w.shape], "us", impl="device")
+        with target(below, w.options) as device:
+            report(w.name, "icount", measure(shape, device), "us")
+        if w.kind != "fast" and "crypt-rq" in sh("dmsetup", "targets"):
+            with target(below, w.options, "crypt-rq") as device:
+                devices.set_scheduler(device, "mq-deadline")
+                report(w.name, "icount", measure(shape, device), "us", impl="rust-rq")
+        if (w.shape, w.kind) not in alone:
+            alone[w.shape, w.kind] = measure(shape, below)
+        report(w.name, "icount", alone[w.shape, w.kind], "us", impl="device")

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 NULLB = "/sys/kernel/config/nullb"
 MIB = 1 << 20
@@ -48,7 +49,7 @@ def ramdisks(*sizes):
     return [f"/dev/ram{i}" for i in range(len(sizes))]
 
 
-def null_device(name, size, latency_ns=0, mbps=0):
+def null_device(name, size, latency_ns=0, mbps=0, scheduler="none"):
     """A device that counts its requests and is empty at first.
 
     It ends requests in an interrupt after that time, or else where they are submitted. `mbps`
@@ -75,13 +76,18 @@ def null_device(name, size, latency_ns=0, mbps=0):
     write(f"{directory}/power", 1)
     names = [f"/dev/{name}", f"/dev/nullb{read(f'{directory}/index')}"]
     device = next(n for n in names if os.path.exists(n))
-    write(f"{in_sysfs(device)}/queue/scheduler", "none")
+    set_scheduler(device, scheduler)
     return device
 
 
 def never_merge(device):
     """Has the queue of a device pass on each request as it came."""
     write(f"{in_sysfs(device)}/queue/nomerges", 2)
+
+
+def set_scheduler(device, scheduler):
+    """Gives a device a scheduler of I/O, or takes it away."""
+    write(f"{in_sysfs(device)}/queue/scheduler", scheduler)
 
 
 def remove_null_device(name):
@@ -143,6 +149,30 @@ def fill(device, size, offset=0):
     generator.wait()
     if dd.returncode:
         sys.exit(f"bench: {device} could not be filled")
+
+
+def busy_ns():
+    """Nanoseconds that the only CPU was not idle since the boot."""
+    idle = 0
+    for line in read("/proc/timer_list").splitlines():
+        field, _, value = line.partition(":")
+        if field.strip() in (".idle_sleeptime", ".iowait_sleeptime"):
+            idle += int(value.split()[0])
+    return time.monotonic_ns() - idle
+
+
+def fio_busy(shape, device):
+    """Time in µs that the CPU is busy for a request, whatever the device takes.
+
+    What fio takes to start and end is that of a run of fewer requests.
+    """
+    few = shape.ios // 8
+    times = []
+    for ios in (few, shape.ios):
+        start = busy_ns()
+        fio(shape, device, ios)
+        times.append(busy_ns() - start)
+    return (times[1] - times[0]) / 1000 / ((shape.ios - few) * shape.jobs)
 
 
 def fio(shape, device, ios=None):

@@ -119,6 +119,22 @@ def print_times(table):
         print_table(lines, head)
 
 
+def print_requests(table):
+    """Where there is a target for requests: that beside those for bios."""
+    lines = []
+    for (workload, _, _), row in table.items():
+        if "rust-rq" not in row:
+            continue
+        names = ("c", "rust", "rust-rq")
+        c, rust, requests = (row[i]["value"] if i in row else None for i in names)
+        cells = (cell(row.get(i)) for i in names)
+        ratios = (number(ratio(bios, requests), "{:.2f}") for bios in (c, rust))
+        lines.append([workload, *cells, *ratios])
+    if lines:
+        head = ["workload, µs per request", "c", "rust", "rust-rq", "c/rust-rq", "rust/rust-rq"]
+        print_table(lines, head)
+
+
 def print_counts(table):
     lines = []
     for (workload, method, unit), row in table.items():
@@ -163,6 +179,7 @@ def main():
         f.write("\n")
     table = rows(results)
     print_times(table)
+    print_requests(table)
     print_counts(table)
     if o.compare:
         with open(o.compare) as f:

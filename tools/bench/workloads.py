@@ -16,6 +16,7 @@ class Shape:
     depth: int = 1
     jobs: int = 1
     fsync: bool = False  # after each request
+    batch: int = 0  # requests that are submitted, and waited for, at a time
 
     @property
     def writes(self):
@@ -41,7 +42,14 @@ class Shape:
             "--clat_percentiles=0",
             "--output-format=json",
             *(["--fsync=1"] if self.fsync else []),
+            *self.batches(),
         ]
+
+
+    def batches(self):
+        if not self.batch:
+            return []
+        return [f"--iodepth_batch={self.batch}", f"--iodepth_batch_complete_min={self.batch}"]
 
 
 SHAPES = {
@@ -59,13 +67,15 @@ SHAPES = {
     "randwrite512-8jobs": Shape("randwrite", 512, 1500, jobs=8),
     "read512k": Shape("read", 524288, 120),
     "write512k": Shape("write", 524288, 120),
+    "read4k-uring32": Shape("read", 4096, 16384, engine="io_uring", depth=32, batch=16),
+    "write4k-uring32": Shape("write", 4096, 16384, engine="io_uring", depth=32, batch=16),
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
     name: str
-    kind: str  # which of the measurements of its bench
+    kind: str  # which of the measurements of its bench, or of its devices
     shape: str
     softirq: bool = False
     repair: tuple = ()  # roots, and whether tree and parity are garbage
@@ -117,6 +127,9 @@ def _crypt():
             yield Workload(f"crypt-{shape}{suffix}", "fast", shape, options=options)
     for shape in ("randread512-8jobs", "randwrite512-8jobs"):
         yield Workload(f"crypt-{shape}", "fast", shape)
+    for kind in ("null", "virtio"):
+        for shape in ("read4k-uring32", "write4k-uring32", "read512k", "write512k"):
+            yield Workload(f"crypt-{shape}-{kind}", kind, shape)
 
 
 BENCHES = {
