@@ -304,7 +304,7 @@ impl<'a, T: Requests> OwnedRequest<'a, T> {
         // SAFETY: The header is ours until the work runs, so its work item is not in use.
         unsafe {
             let work = &raw mut (*header).work;
-            bindings::rdm_init_work(work, Some(run));
+            bindings::rdm_init_request_work(work, Some(run));
             bindings::queue_work(queue, work);
         }
         Handed::new()

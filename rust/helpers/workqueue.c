@@ -31,6 +31,11 @@ __rust_helper void rust_helper_rdm_init_writes_work(struct work_struct *work, wo
 	INIT_WORK(work, func);
 }
 
+__rust_helper void rust_helper_rdm_init_request_work(struct work_struct *work, work_func_t func)
+{
+	INIT_WORK(work, func);
+}
+
 __rust_helper bool rust_helper_queue_work(struct workqueue_struct *wq, struct work_struct *work)
 {
 	return queue_work(wq, work);
