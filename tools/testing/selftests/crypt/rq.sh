@@ -165,7 +165,7 @@ test_errors_are_those_of_their_bios() {
     equal "$(python3 "$KSFT_LIB/aio.py" "$(dev e)" 576 16)" "$bad"
     equal "$(python3 "$KSFT_LIB/aio.py" "$(dev e)" 576 6)" ""
     equal "$(python3 "$KSFT_LIB/aio.py" "$(dev e)" 584 8)" ""
-    fails "Input/output error" read_direct "$(dev e)" 582
+    fails "No data available" read_direct "$(dev e)" 582
     dm_remove e
     rmmod scsi_debug
 }
