@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The workloads of crypt: aes-xts-plain64 with a key of 512 bits.
 
-On a ramdisk for bios only; on a device with a scheduler and on a disk of the VM for requests too.
+On a ramdisk for bios only; on a device with a scheduler for requests too.
 """
 
 import contextlib
@@ -12,7 +12,6 @@ from workloads import SHAPES
 
 SIZE = 64 * MIB
 KEY = "ab" * 32 + "cd" * 32
-VIRTIO = "/dev/vda"
 
 
 @contextlib.contextmanager
@@ -50,11 +49,6 @@ class Lower:
     def null():
         return devices.null_device("bench", SIZE, scheduler="mq-deadline")
 
-    @staticmethod
-    def virtio():
-        devices.set_scheduler(VIRTIO, "mq-deadline")
-        return VIRTIO
-
 
 @contextlib.contextmanager
 def hot_device(w):
@@ -68,14 +62,13 @@ def run(selected, report):
     alone = {}
     for w in selected:
         shape, below = SHAPES[w.shape], lower.get(w.kind)
-        measure = devices.fio_busy if w.kind == "virtio" else devices.fio
         devices.running(w.name)
         with target(below, w.options) as device:
-            report(w.name, "icount", measure(shape, device), "us")
+            report(w.name, "icount", devices.fio(shape, device), "us")
         if w.kind != "fast" and "crypt-rq" in sh("dmsetup", "targets"):
             with target(below, w.options, "crypt-rq") as device:
                 devices.set_scheduler(device, "mq-deadline")
-                report(w.name, "icount", measure(shape, device), "us", impl="rust-rq")
+                report(w.name, "icount", devices.fio(shape, device), "us", impl="rust-rq")
         if (w.shape, w.kind) not in alone:
-            alone[w.shape, w.kind] = measure(shape, below)
+            alone[w.shape, w.kind] = devices.fio(shape, below)
         report(w.name, "icount", alone[w.shape, w.kind], "us", impl="device")

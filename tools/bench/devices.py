@@ -151,30 +151,6 @@ def fill(device, size, offset=0):
         sys.exit(f"bench: {device} could not be filled")
 
 
-def busy_ns():
-    """Nanoseconds that the only CPU was not idle since the boot."""
-    idle = 0
-    for line in read("/proc/timer_list").splitlines():
-        field, _, value = line.partition(":")
-        if field.strip() in (".idle_sleeptime", ".iowait_sleeptime"):
-            idle += int(value.split()[0])
-    return time.monotonic_ns() - idle
-
-
-def fio_busy(shape, device):
-    """Time in µs that the CPU is busy for a request, whatever the device takes.
-
-    What fio takes to start and end is that of a run of fewer requests.
-    """
-    few = shape.ios // 8
-    times = []
-    for ios in (few, shape.ios):
-        start = busy_ns()
-        fio(shape, device, ios)
-        times.append(busy_ns() - start)
-    return (times[1] - times[0]) / 1000 / ((shape.ios - few) * shape.jobs)
-
-
 def fio(shape, device, ios=None):
     """Mean time of a request in µs, as if one followed the other. With that of its fsync."""
     out = sh("fio", *shape.arguments(device, ios))
