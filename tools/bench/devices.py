@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 NULLB = "/sys/kernel/config/nullb"
 MIB = 1 << 20
