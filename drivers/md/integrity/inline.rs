@@ -219,18 +219,13 @@ impl Integrity {
     /// Computes the tags of what is to be written.
     fn compute_inline(&self, inline: &Inline, bio: &mut Owned<'_, Self>) -> Result {
         let tagger = self.tagger.as_ref().ok_or(EINVAL)?;
-        let block = self.layout.block();
-        let mut sector = bio.data().sector;
-        let blocks = block.blocks_in(bio.data().part.into());
-        let (mut cursor, _, tags) = bio.parts();
-        for n in 0..blocks {
-            let segment = cursor.segment().ok_or(EIO)?;
-            let data = segment.first(block.bytes() as usize).ok_or(EIO)?.data();
+        let (sector, part) = (bio.data().sector, bio.data().part);
+        let (cursor, _, tags) = bio.parts();
+        for (n, block) in (0..).zip(self.blocks_from(cursor, sector, part)) {
+            let (sector, data) = block?;
             inline
-                .put(tagger, sector, data, tags, inline.bytes(n))
+                .put(tagger, sector, data.data(), tags, inline.bytes(n))
                 .inspect_err(|&error| self.failure.set("crypto_shash_digest", error))?;
-            cursor.advance(block.bytes());
-            sector = sector.saturating_add(block.sectors().into());
         }
         Ok(())
     }
@@ -261,20 +256,20 @@ impl Integrity {
         token: MaySleep<'_>,
     ) -> Result {
         let tagger = self.tagger.as_ref().ok_or(EINVAL)?;
-        let block = self.layout.block();
-        let mut sector = bio.data().sector;
-        let blocks = block.blocks_in(bio.data().part.into());
-        let (mut cursor, _, tags) = bio.parts();
-        for n in 0..blocks {
-            let segment = cursor.segment().ok_or(EIO)?;
-            let data = segment.first(block.bytes() as usize).ok_or(EIO)?.data();
-            if !inline.is_right(tagger, sector, data, tags, inline.bytes(n))? {
-                return self.recheck_inline(inline, tagger, bio, n, token);
+        let (sector, part) = (bio.data().sector, bio.data().part);
+        let (cursor, _, tags) = bio.parts();
+        let mut wrong = None;
+        for (n, block) in (0..).zip(self.blocks_from(cursor, sector, part)) {
+            let (sector, data) = block?;
+            if !inline.is_right(tagger, sector, data.data(), tags, inline.bytes(n))? {
+                wrong = Some(n);
+                break;
             }
-            cursor.advance(block.bytes());
-            sector = sector.saturating_add(block.sectors().into());
         }
-        Ok(())
+        match wrong {
+            Some(first) => self.recheck_inline(inline, tagger, bio, first, token),
+            None => Ok(()),
+        }
     }
 
     /// Reads a bio again from a block on, to where nobody else writes: the data may have been

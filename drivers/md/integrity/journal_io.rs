@@ -18,6 +18,7 @@ use crate::{
 use dm::{
     bio::{
         BlockStatus,
+        Cursor,
         Handed,
         Owned,
         Segment, //
@@ -90,18 +91,30 @@ impl Integrity {
         mut f: impl FnMut(u64, &Segment<'_>) -> Result,
     ) -> Result {
         let progress = bio.data();
-        let bytes = self.layout.block().bytes();
         let mut cursor = bio.cursor();
         cursor.advance(progress.offset());
-        let mut sector = progress.sector;
-        for _ in 0..self.blocks(progress.part) {
+        self.blocks_from(cursor, progress.sector, progress.part)
+            .try_for_each(|block| block.and_then(|(sector, data)| f(sector, &data)))
+    }
+
+    /// The blocks of the data from a cursor on, `part` sectors of it that start at `sector`, each
+    /// with its sector.
+    pub(crate) fn blocks_from<'c>(
+        &self,
+        mut cursor: Cursor<'c>,
+        mut sector: u64,
+        part: u32,
+    ) -> impl Iterator<Item = Result<(u64, Segment<'c>)>> {
+        let block = self.layout.block();
+        (0..self.blocks(part)).map(move |_| {
             // Bios whose blocks are not in one piece were refused.
-            let segment = cursor.segment().and_then(|s| s.first(bytes as usize));
-            f(sector, &segment.ok_or(EIO)?)?;
-            cursor.advance(bytes);
-            sector = sector.saturating_add(self.block_sectors().into());
-        }
-        Ok(())
+            let segment = cursor.segment();
+            let data = segment.and_then(|segment| segment.first(block.bytes() as usize));
+            let found = (sector, data.ok_or(EIO)?);
+            cursor.advance(block.bytes());
+            sector = sector.saturating_add(block.sectors().into());
+            Ok(found)
+        })
     }
 
     /// Copies the part of a write to entries that were taken for it. Any context.
