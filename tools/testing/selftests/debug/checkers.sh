@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The end of each VM with the debug kernel: no memory is left that nobody knows, and the
-# checkers that turn themselves off when they run out of memory have not done so.
+# The end of each VM with the debug kernel: no memory is left that nobody knows (with
+# run-tests --leaks), and the checkers that turn themselves off when they run out of
+# memory have not done so.
 # Lane: debug
 
 # The tests are called by their names.
@@ -13,6 +14,7 @@ LEAKS=/sys/kernel/debug/kmemleak
 
 test_no_leaks() {
     local i
+    ! grep -qw kmemleak=off /proc/cmdline || skip "run-tests --leaks was not asked for"
     # Younger objects are not looked at; what has changed since the last scan is not reported.
     sleep 6
     for i in 1 2 3; do echo scan >"$LEAKS"; done
