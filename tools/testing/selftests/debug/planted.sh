@@ -4,7 +4,7 @@
 # The debug kernel reports bugs of every kind that it is there for, in code written in
 # Rust, and a run with such a report fails. The first report turns lockdep off.
 # Lane: debug
-# Boot: --smp 2 --append kmemleak=on --expect trouble=circular.*sleeping.*sleeping.*leak.*after-free.*bounds.*panicked
+# Boot: --smp 2 --append kmemleak=on --expect trouble=circ.*sleep.*sleep.*leak.*free.*bound.*panic
 
 # The tests are called by their names.
 # shellcheck disable=SC2317
