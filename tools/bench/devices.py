@@ -48,11 +48,11 @@ def ramdisks(*sizes):
     return [f"/dev/ram{i}" for i in range(len(sizes))]
 
 
-def null_device(name, size, latency_ns=0, mbps=0, scheduler="none"):
+def null_device(name, size, latency_ns=0, mbps=0, scheduler="none", max_sectors=2560):
     """A device that counts its requests and is empty at first.
 
     It ends requests in an interrupt after that time, or else where they are submitted. `mbps`
-    limits how much it does, in 10^6 bytes for each second.
+    limits how much it does, in 10^6 bytes for each second; `max_sectors`, requests, in 512 bytes.
     """
     if not os.path.isdir(NULLB):
         sh("modprobe", "null_blk", "nr_devices=0")
@@ -65,7 +65,7 @@ def null_device(name, size, latency_ns=0, mbps=0, scheduler="none"):
         "memory_backed": 1,
         "blocksize": 512,
         "submit_queues": 1,
-        "max_sectors": 2560,
+        "max_sectors": max_sectors,
         "irqmode": 2 if latency_ns else 0,
         "completion_nsec": latency_ns or 1,
         "mbps": mbps,

@@ -78,7 +78,8 @@ def fast(w, report):
 def slow(w, report):
     """What is read and written, and how fast, on a disk where each read takes long."""
     shape = SHAPES[w.shape]
-    lower = devices.null_device("slow", SLOW_SIZE, mbps=SLOW_MBPS)
+    max_sectors = 256 if "requests128k" in w.options else 2560
+    lower = devices.null_device("slow", SLOW_SIZE, mbps=SLOW_MBPS, max_sectors=max_sectors)
     mib = shape.ios * shape.bs / MIB
     with devices.slow_reads("bench-slow", lower, SLOW_READ_MS) as disk:
         with target(disk, w.mode, w.buffer_sectors) as (device, _):

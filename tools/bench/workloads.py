@@ -81,7 +81,7 @@ class Workload:
     repair: tuple = ()  # roots, and whether tree and parity are garbage
     mode: str = ""  # of integrity
     buffer_sectors: int = 128  # of integrity
-    options: tuple = ()  # of the table of crypt, or of the disks of verity
+    options: tuple = ()  # of the table of crypt, or of the disks of the others
 
 
 def _verity():
@@ -114,6 +114,15 @@ def _integrity():
         for sectors in (1, 8, 128):
             name = f"integrity-slow-write64k-{mode}-buffer{sectors}"
             yield Workload(name, "slow", "write64k", mode=mode, buffer_sectors=sectors)
+    for sectors in (8, 128):
+        yield Workload(
+            f"integrity-slow-write64k-J-buffer{sectors}-requests128k",
+            "slow",
+            "write64k",
+            mode="J",
+            buffer_sectors=sectors,
+            options=("requests128k",),
+        )
 
 
 def _crypt():

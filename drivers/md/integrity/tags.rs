@@ -134,6 +134,12 @@ impl Tags {
         Ok(())
     }
 
+    /// Starts to write what is in the cache only and can be written without a read, and does not
+    /// wait for it. May sleep.
+    pub(crate) fn start_writing(&self, token: MaySleep<'_>) {
+        self.store.blocks(token).write_complete_async();
+    }
+
     /// Reads tags. May sleep.
     pub(crate) fn read(&self, address: u64, tags: &mut [u8], token: MaySleep<'_>) -> Result {
         let blocks = self.store.blocks(token);

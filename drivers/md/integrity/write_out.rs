@@ -125,8 +125,12 @@ impl Integrity {
                         freed = freed.min(n);
                     }
                 }
-                self.drain(&mut out, token);
                 wrote = out.wrote;
+                if wrote {
+                    // Tags go out while the blocks do, not after them.
+                    self.tags.start_writing(token);
+                }
+                self.drain(&mut out, token);
             })
             .1
             // All writes were waited for, and what they said was looked at.

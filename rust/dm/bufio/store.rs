@@ -221,6 +221,11 @@ impl<'c> Blocks<'c> {
         self.cache.write_dirty_async();
     }
 
+    /// Starts to write what is dirty and can be written without a read, and does not wait for it.
+    pub fn write_complete_async(&self) {
+        self.cache.write_complete_async();
+    }
+
     /// Flushes the cache of the device.
     ///
     /// # Errors

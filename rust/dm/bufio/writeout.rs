@@ -169,6 +169,19 @@ impl Cache {
         self.write_round(writes, usize::MAX, Which::Any, token);
     }
 
+    /// Writes what is dirty when this is called and needs no read.
+    pub(super) fn write_complete(&self, writes: &Writes, token: MaySleep<'_>) {
+        let _turn = writes.turn.lock();
+        self.write_round(writes, usize::MAX, Which::Complete, token);
+    }
+
+    /// Starts to write what is dirty and needs no read.
+    pub(super) fn write_complete_async(&self) {
+        if let Some(writes) = &self.writes {
+            writes.kick(Goal::Complete);
+        }
+    }
+
     /// Starts to write all that is dirty.
     pub(super) fn write_dirty_async(&self) {
         if let Some(writes) = &self.writes {

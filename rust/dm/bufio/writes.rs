@@ -49,6 +49,8 @@ pub(super) enum Goal {
     Nothing,
     /// Too much of the cache is dirty.
     Balance,
+    /// Somebody wants what needs no read to be written.
+    Complete,
     /// Somebody needs memory.
     Room,
     /// Somebody wants everything to be written.
@@ -222,6 +224,7 @@ unsafe extern "C" fn run(work: *mut bindings::work_struct) {
     match goal {
         goal if goal == Goal::All as usize => cache.write_all(writes, token),
         goal if goal == Goal::Room as usize => cache.write_for_room(writes, token),
+        goal if goal == Goal::Complete as usize => cache.write_complete(writes, token),
         _ => cache.write_to_balance(writes, token),
     }
 }
