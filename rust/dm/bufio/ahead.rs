@@ -64,7 +64,7 @@ impl Cache {
     /// else reads that, and there is memory. Returns what it is read into, which knows the buffer.
     fn start_fill(&self, writes: &Writes, object: &Partial) -> Option<NonNull<Partial>> {
         let (unit, sector) = (writes.geometry.unit, writes.geometry.sector);
-        let lacks = |contents: &Contents| contents.missing(&contents.pending(unit), sector);
+        let lacks = |contents: &Contents| contents.all_missing(&contents.pending(unit), sector);
         lacks(&object.contents())?;
         let scratch = self.obtain_now()?;
         if !object.head.state.begin_fill() {
@@ -74,12 +74,9 @@ impl Cache {
         let scratch = self.scratch_for(object, scratch);
         // SAFETY: It is valid, and this function's.
         let own = unsafe { scratch.as_ref() };
-        let mut after = *object.contents();
         let mut read = Contents::nothing(self.shape.block_size as u32);
-        while let Some(run) = lacks(&after) {
-            if !after.filled(run) || !read.filled(run) {
-                break;
-            }
+        let run = lacks(&object.contents());
+        if let Some(run) = run.filter(|run| read.filled(*run)) {
             let bio = self.bios.read(&self.device, vecs_of(run));
             self.submit(bio, &writes.reads, own, run);
         }

@@ -14,6 +14,9 @@ use super::ranges::{
     Span, //
 };
 
+/// What may be written along, in bytes, instead of with another request.
+pub(crate) const BRIDGE: u32 = 16384;
+
 /// How a device wants to be read and written, in bytes. Both are powers of two, and blocks of the
 /// cache consist of whole ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,8 +126,7 @@ impl Contents {
     /// Returns the first run of sectors that must be read for all bytes of `needed`, which is
     /// made of whole sectors, to be valid.
     ///
-    /// It starts and ends with a sector that is needed. Those between are missing, too, and come
-    /// along: one request is better than several.
+    /// It starts and ends with a sector that is needed. Those between are missing, too.
     pub(crate) fn missing(&self, needed: &Ranges, sector: u32) -> Option<Span> {
         let mut gaps = self.valid.gaps(self.all()).map(|gap| gap.widen(sector));
         let mut next = gaps.next();
@@ -142,6 +144,16 @@ impl Contents {
         None
     }
 
+    /// Returns all that is missing, from the first sector to the last, if something of `needed` is.
+    ///
+    /// One request is better than several, now or later: who writes here and there in a block
+    /// would have to read each time.
+    pub(crate) fn all_missing(&self, needed: &Ranges, sector: u32) -> Option<Span> {
+        self.missing(needed, sector)?;
+        let gaps = self.valid.gaps(self.all()).map(|gap| gap.widen(sector));
+        gaps.reduce(Span::join)
+    }
+
     /// The bytes of a span that are not valid, so that what was read is to be copied there.
     pub(crate) fn gaps(&self, span: Span) -> impl Iterator<Item = Span> + '_ {
         self.valid.gaps(span)
@@ -155,9 +167,10 @@ impl Contents {
         self.valid.add(run)
     }
 
-    /// Begins to write out what is dirty. Nothing of it is missing. Returns what to write.
+    /// Begins to write out what is dirty. Nothing of it is missing. Returns what to write: where
+    /// little is between, with that.
     pub(crate) fn begin_write(&mut self, unit: u32) -> Ranges {
-        self.writing = self.pending(unit);
+        self.writing = self.pending(unit).bridged(&self.valid, BRIDGE);
         self.dirty = Ranges::EMPTY;
         self.writing
     }

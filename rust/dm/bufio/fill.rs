@@ -54,22 +54,28 @@ impl Cache {
         token: MaySleep<'_>,
     ) -> Result {
         let mut own = None;
-        let mut result = Ok(());
-        while let Some(run) = missing(writes, object, all) {
+        let mut along = true;
+        let result = loop {
+            let Some(run) = missing(writes, object, all, along) else {
+                break Ok(());
+            };
             if own.is_none() {
                 own = self.obtain_now();
             }
-            result = match &own {
+            let read = match &own {
                 Some(scratch) => self.read_run(object, run, scratch.data(), token),
                 None => match writes.scratch.lock().as_ref() {
                     Some(scratch) => self.read_run(object, run, scratch.data(), token),
                     None => Err(EIO),
                 },
             };
-            if result.is_err() {
-                break;
+            match read {
+                Ok(()) => (),
+                // Perhaps only what is not needed cannot be read.
+                Err(_) if along => along = false,
+                Err(error) => break Err(error),
             }
-        }
+        };
         if let Some(scratch) = own {
             self.give(scratch);
         }
@@ -150,12 +156,15 @@ impl Partial {
     }
 }
 
-/// The next run of sectors to be read.
-fn missing(writes: &Writes, object: &Partial, all: bool) -> Option<Span> {
+/// The next run of sectors to be read; `along` adds whatever else is missing.
+fn missing(writes: &Writes, object: &Partial, all: bool, along: bool) -> Option<Span> {
     let contents = object.contents();
     let needed = match all {
         true => Ranges::of(contents.all()),
         false => contents.pending(writes.geometry.unit),
     };
-    contents.missing(&needed, writes.geometry.sector)
+    match along {
+        true => contents.all_missing(&needed, writes.geometry.sector),
+        false => contents.missing(&needed, writes.geometry.sector),
+    }
 }

@@ -159,6 +159,31 @@ impl Ranges {
             .map(|(one, next)| one.join(next))
     }
 
+    /// The set with what is between its ranges, where that is at most `most` bytes, and all of it
+    /// in `within`.
+    pub(crate) fn bridged(&self, within: &Ranges, most: u32) -> Self {
+        let mut sum = Self::EMPTY;
+        let mut last: Option<Span> = None;
+        for span in self.iter() {
+            let near = last.filter(|last| {
+                let between = Span::new(last.end, span.start);
+                between.is_none_or(|gap| gap.len() <= most && within.cover(gap))
+            });
+            last = match (near, last) {
+                (Some(near), _) => Some(near.join(span)),
+                (None, Some(done)) => {
+                    sum.push(done);
+                    Some(span)
+                }
+                (None, None) => Some(span),
+            };
+        }
+        if let Some(done) = last {
+            sum.push(done);
+        }
+        sum
+    }
+
     /// The bytes of a span that are not in the set.
     pub(crate) fn gaps(&self, within: Span) -> impl Iterator<Item = Span> + '_ {
         let starts = core::iter::once(within.start).chain(self.iter().map(|own| own.end));

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What the device is asked for when parts of blocks are written: no read where a block,
-# or whole sectors of it, were overwritten, and else only the sectors that are missing.
+# or whole sectors of it, were overwritten, and else one of all that is missing.
 # Rows: B-08 B-11 B-13 B-21
 # Modules: rdm
+# Time: 240
 
 . "$(dirname "$0")/../lib/bufio.sh"
 setup() {
@@ -60,23 +61,42 @@ test_whole_sectors() {
 }
 test_part_of_a_sector() {
     begin
-    counts "1 $((UNIT / 512))" "1 $((UNIT / 512))" f:4:100:32 S
+    counts "1 128" "1 $((UNIT / 512))" f:4:100:32 S
     equal "$(lower_bytes $((4 * 65536 + 100)) 32)" "$(filled 4 32)"
     cmp -n 100 "$DIR/data" "$DIR/copy" $((4 * 65536)) $((4 * 65536))
-    # It is there now.
-    counts "1 $((UNIT / 512))" "2 $((UNIT / 256))" f:4:200:32 S
+    # All of it is there now.
+    counts "1 128" "2 $((UNIT / 256))" f:4:200:32 S
+    counts "1 128" "3 $((3 * UNIT / 512))" f:4:50000:32 S
 }
 test_both_ends() {
     begin
-    # The first and the last sector are missing, and what they take of the last unit.
-    local last=$((UNIT / 512))
-    counts "2 $((1 + last))" "1 $((32 + last))" f:5:32:16384 S
+    # The first and the last sector are missing, and what is behind.
+    counts "1 128" "1 $((32 + UNIT / 512))" f:5:32:16384 S
 }
 test_places_that_are_far_apart() {
     begin
-    # One read, since what is between them is missing, too.
-    counts "1 $((65536 / 512 - (65536 - 60000) / UNIT * UNIT / 512))" "2 $((UNIT / 256))" \
-        f:6:0:32 f:6:60000:32 S
+    counts "1 128" "2 $((UNIT / 256))" f:6:0:32 f:6:60000:32 S
+}
+# One write, with what is between, if that is there.
+test_places_that_are_near() {
+    begin
+    counts "0 0" "2 16" f:6:0:4096 f:6:16384:4096 S
+    counts "1 120" "2 16" r:6@0
+    counts "1 120" "3 56" f:6:0:4096 f:6:16384:4096 S
+    cmp -n 12288 "$DIR/data" "$DIR/copy" $((6 * 65536 + 4096)) $((6 * 65536 + 4096))
+}
+# What need not be read need not be readable.
+test_bad_sector_elsewhere() {
+    need_target
+    attach
+    dm_create und "0 1400 linear $L0 0
+1400 8 error
+1408 640 linear $L0 1408"
+    screate t "$(dev und)" 65536 1
+    steps t f:10:100:32 S
+    equal "$(lower_bytes $((10 * 65536 + 100)) 32)" "$(filled 10 32)"
+    cmp -n 100 "$DIR/data" "$DIR/copy" $((10 * 65536)) $((10 * 65536))
+    fails "Input/output error" steps t r:10@0
 }
 test_many_places() {
     begin

@@ -3,7 +3,8 @@
 #
 # Aligned sequential writes: how often tags are read that are about to be overwritten. C reads
 # each buffer of tags once, whatever the mode (case I01); ours does not read any. In mode J, blocks
-# whose sector of tags is not complete yet stay in the journal for that.
+# whose sector of tags is not complete yet stay in the journal for that. Random writes: each
+# buffer is read once at most, as in C.
 # Rows: I-09 B-17
 # Needs: integrity
 # Time: 200
@@ -55,6 +56,27 @@ test_default_settings() {
         reads_are $mode 512 default 1
         reads_are $mode 4096 default 1
     done
+}
+# 300 blocks of 4 KiB, most of which share a buffer of tags with others, but not a sector.
+random_reads_are() { # mode
+    local before after buffers
+    L=$(empty d 160)
+    wipe='' tformat "$L" "$1" internal_hash:crc32c
+    topen v "$L" "$1" internal_hash:crc32c
+    buffers=$((($(blockdev --getsz "$(dev v)") + 16383) / 16384))
+    before=$(asked "$L" 1)
+    fsync_writes "$(dev v)" 300
+    dmsetup suspend ksft-v
+    after=$(asked "$L" 1)
+    dmsetup resume ksft-v
+    dm_remove v
+    say "$1: $((after - before)) reads of $buffers buffers"
+    [ $((after - before)) -le $buffers ] || fail "$1: $((after - before)) reads"
+    [ $((after - before)) -gt $((buffers / 2)) ] || fail "$1: no partly written buffers"
+}
+test_random_writes() {
+    local mode
+    for mode in J B D; do random_reads_are $mode; done
 }
 
 ksft_main "$@"

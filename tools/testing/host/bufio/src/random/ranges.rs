@@ -80,6 +80,39 @@ proptest! {
         }
     }
 
+    /// What is added is in the wider set, and as short as was said; what is left is not.
+    #[test]
+    fn bridges_what_is_near(
+        spans in prop::collection::vec(span(), 0..10),
+        more in prop::collection::vec(span(), 0..10),
+        most in 0..SIZE / 2,
+    ) {
+        let (mut ranges, mut wider) = (Ranges::EMPTY, Ranges::EMPTY);
+        for span in spans {
+            if wider.add(span) {
+                ranges.add_within(span, &wider);
+            }
+        }
+        for span in more {
+            let _fits = wider.add(span);
+        }
+        let sum = ranges.bridged(&wider, most);
+        check(&sum);
+        let between = |set: &Ranges| {
+            let ends: Vec<_> = set.iter().collect();
+            let gaps = ends.windows(2).map(|two| Span::new(two[0].end, two[1].start).unwrap());
+            gaps.collect::<Vec<_>>()
+        };
+        let near = |gap: &Span| gap.len() <= most && wider.cover(*gap);
+        let kept: Vec<_> = between(&ranges).into_iter().filter(|gap| !near(gap)).collect();
+        prop_assert_eq!(between(&sum), kept);
+        prop_assert!(ranges.iter().all(|span| sum.cover(span)));
+        prop_assert_eq!(
+            sum.iter().next().map(|span| span.start),
+            ranges.iter().next().map(|span| span.start)
+        );
+    }
+
     /// Many small ranges of a set that has everything.
     #[test]
     fn fits_within_everything(spans in prop::collection::vec(span(), 0..60)) {
