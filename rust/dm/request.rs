@@ -34,6 +34,7 @@
 mod clone;
 mod map;
 mod part;
+mod share;
 
 pub(crate) use clone::Clones;
 pub use map::MapRequest;
@@ -45,6 +46,7 @@ pub use part::{
     Part,
     Parts, //
 };
+pub use share::Share;
 
 use crate::{
     bindings,
@@ -71,6 +73,7 @@ use core::{
         self,
         NonNull, //
     },
+    sync::atomic::AtomicU32, //
 };
 use kernel::prelude::*;
 
@@ -93,6 +96,10 @@ pub trait Requests: Operations {
         request: OwnedRequest<'a, Self>,
         token: Option<MaySleep<'_>>,
     ) -> Handed<'a>;
+
+    /// Is given back a request that was [shared out](OwnedRequest::share_out). In the context of
+    /// who dropped the last share.
+    fn parts_done<'a>(&self, ti: &Target, request: OwnedRequest<'a, Self>) -> Handed<'a>;
 }
 
 /// What the core keeps for a target behind each request.
@@ -104,6 +111,8 @@ struct Header<T: Requests> {
     below: *mut bindings::request,
     instance: NonNull<Instance<T>>,
     copy: Option<NonNull<bindings::bio>>,
+    /// The shares that there are of it.
+    shares: AtomicU32,
     data: T::PerRequest,
 }
 
@@ -198,13 +207,21 @@ impl<'a, T: Requests> OwnedRequest<'a, T> {
 
     /// Returns the bios, from the first on, each with its part of the copy. Any context.
     pub fn parts(&mut self) -> Parts<'_> {
+        // SAFETY: By the type invariant; the bios are borrowed with `self`.
+        unsafe { self.all_parts() }
+    }
+
+    /// # Safety
+    ///
+    /// Nobody else may use the bios for `'b`, and they and the copy must stay.
+    unsafe fn all_parts<'b>(&self) -> Parts<'b> {
         let has_data = matches!(self.op(), Op::Read | Op::Write);
         let copy = match self.header().copy {
-            // SAFETY: By the type invariant; the bio is ours until `self` goes.
+            // SAFETY: By the type invariant and the requirements of this function.
             Some(copy) => unsafe { part::whole(copy, self.bytes()) },
             None => part::nothing(),
         };
-        // SAFETY: By the type invariant; the bios are borrowed with `self`.
+        // SAFETY: As above.
         unsafe { Parts::new(self.original().bio, has_data, copy) }
     }
 

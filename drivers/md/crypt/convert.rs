@@ -201,17 +201,15 @@ pub(crate) struct Room {
 }
 
 impl Converter {
-    /// `flights` says whether an engine may be given sectors by [`send`](Self::send).
     pub(crate) fn new(
         ciphers: Ciphers,
         numbering: Numbering,
         mode: Mode,
         iv_size: u32,
-        flights: bool,
         token: MaySleep<'_>,
     ) -> Result<Self> {
         let asynchronous = match (&mode, ciphers.first()) {
-            (Mode::Plain(_), Some(first)) => flights && first.is_asynchronous(),
+            (Mode::Plain(_), Some(first)) => first.is_asynchronous(),
             _ => false,
         };
         let rooms = match (&mode, ciphers.first()) {

@@ -233,9 +233,24 @@ impl Requests for Crypt {
         request: OwnedRequest<'a, Self>,
         token: Option<MaySleep<'_>>,
     ) -> Handed<'a> {
+        let sent = request.data().encrypted;
+        if let (Some(window), Some(token), false) = (&self.window, token, sent) {
+            return self.take_off_request(ti, request, window, token);
+        }
         match (request.op(), token) {
             (Op::Write, Some(token)) => self.work_on_write_request(ti, request, token),
             _ => self.decrypt_request(ti, request, token),
         }
+    }
+
+    fn parts_done<'a>(&self, _ti: &Target, mut request: OwnedRequest<'a, Self>) -> Handed<'a> {
+        if request.op() != Op::Write {
+            return request.end(BlockStatus::OK);
+        }
+        if request.parts().any(|part| !part.status().is_ok()) {
+            return request.end(BlockStatus::IO_ERROR);
+        }
+        request.data_mut().encrypted = true;
+        request.queue(&self.io_queue)
     }
 }

@@ -110,7 +110,7 @@ pub(crate) type Env = Kernel<'static>;
 pub(crate) struct Crypt {
     // Hot: read for each bio.
     pub(crate) converter: Converter,
-    window: Option<Window<Flight>>,
+    pub(crate) window: Option<Window<Flight>>,
     pub(crate) device: Device,
     start: u64,
     splitting: Splitting,
@@ -147,8 +147,7 @@ impl Crypt {
             }
             (None, iv) => mode_of(iv)?,
         };
-        let (iv_size, flights) = (config.iv_size, !ti.takes_requests());
-        let converter = Converter::new(config.cipher, numbering, mode, iv_size, flights, token)
+        let converter = Converter::new(config.cipher, numbering, mode, config.iv_size, token)
             .map_err(with_text(c"Cannot allocate crypt request mempool"))?;
         let window = converter
             .window(token)

@@ -22,7 +22,8 @@ use crate::{
 use core::{
     marker::PhantomData,
     mem,
-    ptr::NonNull, //
+    ptr::NonNull,
+    sync::atomic::AtomicU32, //
 };
 use kernel::{
     error::from_err_ptr,
@@ -146,6 +147,7 @@ impl<'a, T: Requests> MapRequest<'a, T> {
                 below: below.as_ptr(),
                 instance: NonNull::from(self.instance),
                 copy: None,
+                shares: AtomicU32::new(0),
                 data,
             })
         };

@@ -94,6 +94,11 @@ impl<'a> Part<'a> {
         iter.bi_size
     }
 
+    /// Returns whether data goes to the device. Any context.
+    pub fn is_write(&self) -> bool {
+        self.get().bi_opf & 1 != 0
+    }
+
     /// Returns a position at the front of the data. Any context.
     pub fn cursor(&self) -> Cursor<'a> {
         let bio = self.get();
@@ -102,7 +107,7 @@ impl<'a> Part<'a> {
         }
         // SAFETY: By the type invariant, nobody advances the bio. Reads are into memory that may be
         // written to.
-        unsafe { Cursor::new(bio.bi_io_vec, bio.bi_iter, bio.bi_opf & 1 == 0) }
+        unsafe { Cursor::new(bio.bi_io_vec, bio.bi_iter, !self.is_write()) }
     }
 
     /// Returns a position at the front of its part of the copy, at the end of nothing if there is

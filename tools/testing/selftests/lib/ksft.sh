@@ -77,11 +77,13 @@ ksft_one() { # number function
     esac
 }
 
-# Functions in the order of the file, or those named as arguments.
+# Functions in the order of the file, or those named as arguments. KSFT_SHARED is a library with
+# tests that come before those of the file.
 ksft_main() {
     local tests=("$@") n=0 t status
     KSFT_BAD=0
-    [ $# -gt 0 ] || mapfile -t tests < <(sed -n 's/^\(test_[a-z0-9_]*\)() *[{(].*/\1/p' "$0")
+    [ $# -gt 0 ] || mapfile -t tests < <(
+        sed -n 's/^\(test_[a-z0-9_]*\)() *[{(].*/\1/p' ${KSFT_SHARED:+"$KSFT_SHARED"} "$0")
     mkdir -p "$DIR"
     modprobe -q loop
     trap 'ksft_cleanup; rm -rf "$DIR"' EXIT
