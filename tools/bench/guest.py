@@ -30,7 +30,7 @@ def main():
         sys.exit(f"bench: no workload is named {o.workload}")
     bench = importlib.import_module(o.bench)
     if o.profile:
-        if len(selected) != 1 or selected[0].kind not in ("hot", "irq", "fast", "null"):
+        if len(selected) != 1 or selected[0].kind not in ("hot", "irq", "fast", "null", "engine"):
             sys.exit("bench: a profile is of one workload on a fast device with a warm cache")
         with bench.hot_device(selected[0]) as device:
             marks.profile(workloads.SHAPES[selected[0].shape], device)

@@ -122,8 +122,8 @@ def print_times(table):
 def print_requests(table):
     """Where there is a target for requests: that beside those for bios."""
     lines = []
-    for (workload, _, _), row in table.items():
-        if "rust-rq" not in row:
+    for (workload, _, unit), row in table.items():
+        if "rust-rq" not in row or unit != "us":
             continue
         names = ("c", "rust", "rust-rq")
         c, rust, requests = (row[i]["value"] if i in row else None for i in names)
@@ -147,10 +147,11 @@ def print_counts(table):
                 cell(row.get("c")),
                 cell(row.get("rust")),
                 number(ratio(rust, c), "{:.3f}"),
+                cell(row.get("rust-rq")),
             ]
         )
     if lines:
-        print_table(lines, ["workload, count", "c", "rust", "rust/c"])
+        print_table(lines, ["workload, count", "c", "rust", "rust/c", "rust-rq"])
 
 
 def print_changes(results, before):

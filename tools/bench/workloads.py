@@ -138,6 +138,11 @@ def _crypt():
         yield Workload(f"crypt-{shape}", "fast", shape)
     for shape in ("read4k-uring32", "write4k-uring32", "read512k", "write512k"):
         yield Workload(f"crypt-{shape}-null", "null", shape)
+    for shape in ("randread4k", "read4k-uring32", "write4k-uring32", "read512k", "write512k"):
+        for suffix in ("", "-4096"):
+            yield Workload(
+                f"crypt-{shape}-engine{suffix}", "engine", shape, options=tables[suffix]
+            )
 
 
 BENCHES = {

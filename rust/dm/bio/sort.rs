@@ -16,8 +16,8 @@ use core::{
     },
 };
 
-/// The lists that are being merged: for as many bios as there can be.
-const RUNS: usize = 32;
+/// The lists that are being merged. From 4096 bios on, the last one grows by 2048 at a time.
+const RUNS: usize = 12;
 
 /// Bios that are sorted by the sectors that they had when they were taken. No allocation.
 ///
@@ -26,9 +26,11 @@ const RUNS: usize = 32;
 /// # Invariants
 ///
 /// Each run is a sorted list of headers, linked by `next`, of bios that nobody else has; the run
-/// of index `i` has `1 << i` of them or is empty, except for the last one.
+/// of index `i` has `1 << i` of them or is empty, except for the last one. From `used` on they are
+/// empty.
 pub struct Sorter<T: Operations> {
     runs: [*mut Header<T>; RUNS],
+    used: usize,
     _bios: PhantomData<Kept<T>>,
 }
 
@@ -39,6 +41,7 @@ impl<T: Operations> Sorter<T> {
         // INVARIANT: All are empty.
         Self {
             runs: [ptr::null_mut(); RUNS],
+            used: 0,
             _bios: PhantomData,
         }
     }
@@ -59,6 +62,7 @@ impl<T: Operations> Sorter<T> {
             }
             if old.is_null() || index == last {
                 *run = new;
+                self.used = self.used.max(index.wrapping_add(1));
                 return;
             }
         }
@@ -67,10 +71,11 @@ impl<T: Operations> Sorter<T> {
     /// Returns all bios in order.
     pub fn sorted(mut self) -> Sorted<T> {
         let mut all = ptr::null_mut();
-        for run in &mut self.runs {
+        for run in self.runs.iter_mut().take(self.used) {
             // SAFETY: Both are sorted lists of ours. The runs of higher index came first.
             all = unsafe { merge(mem::replace(run, ptr::null_mut()), all) };
         }
+        self.used = 0;
         // INVARIANT: `self` has none of them any more.
         Sorted {
             next: all,
@@ -81,7 +86,7 @@ impl<T: Operations> Sorter<T> {
 
 impl<T: Operations> Drop for Sorter<T> {
     fn drop(&mut self) {
-        for run in &mut self.runs {
+        for run in self.runs.iter_mut().take(self.used) {
             // INVARIANT: The run is empty now.
             drop(Sorted {
                 next: mem::replace(run, ptr::null_mut()),

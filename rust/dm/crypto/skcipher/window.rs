@@ -362,7 +362,7 @@ impl<K: Cargo, F: FnMut(&mut Iv) -> usize> Sender<'_, K, F> {
         // SAFETY: By the requirements of this function.
         unsafe {
             let request = &raw mut (*slot).request;
-            request.write_bytes(0, 1);
+            // What is left was zeroed with the slot; it is the engine's.
             (*request).base.tfm = &raw mut (*cipher.tfm.as_ptr()).base;
             (*request).base.complete = Some(done::<K>);
             (*request).base.data = slot.cast();
