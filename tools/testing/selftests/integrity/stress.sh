@@ -11,6 +11,7 @@
 # Time: 300
 
 . "$(dirname "$0")/../lib/volumes.sh"
+# shellcheck source=/dev/null
 . "$KSFT_LIB/stress.sh"
 # shellcheck disable=SC2034
 MODULE=$KSFT_MODULES CHANGES=3 QUEUES=integ

@@ -83,7 +83,7 @@ ksft_main() {
     local tests=("$@") n=0 t status
     KSFT_BAD=0
     [ $# -gt 0 ] || mapfile -t tests < <(
-        sed -n 's/^\(test_[a-z0-9_]*\)() *[{(].*/\1/p' ${KSFT_SHARED:+"$KSFT_SHARED"} "$0")
+        sed -n 's/^\(test_[a-z0-9_]*\)() *[{(].*/\1/p' "${KSFT_SHARED:-/dev/null}" "$0")
     mkdir -p "$DIR"
     modprobe -q loop
     trap 'ksft_cleanup; rm -rf "$DIR"' EXIT

@@ -10,6 +10,7 @@
 # Time: 300
 
 . "$(dirname "$0")/../lib/verity.sh"
+# shellcheck source=/dev/null
 . "$KSFT_LIB/stress.sh"
 # shellcheck disable=SC2034
 MODULE=$VERITY_MODULE CHANGES=2 QUEUES=verity
