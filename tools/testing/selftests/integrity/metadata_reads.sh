@@ -7,7 +7,7 @@
 # buffer is read once at most, as in C.
 # Rows: I-09 B-17
 # Needs: integrity
-# Time: 200
+# Time: 300
 
 . "$(dirname "$0")/../lib/volumes.sh"
 
