@@ -65,7 +65,6 @@
 //! ```
 
 mod ahead;
-mod atomic;
 mod buffer;
 mod cache;
 mod client;
@@ -91,6 +90,7 @@ mod wakeup;
 mod writeout;
 mod writes;
 
+use crate::atomic;
 pub use buffer::{
     Buffer,
     NewBuffer, //

@@ -5,6 +5,7 @@
 use kernel::prelude::*;
 
 pub mod alloc;
+mod atomic;
 pub(crate) mod bindings;
 pub mod bio;
 pub mod bits;
@@ -22,6 +23,7 @@ pub mod memory;
 pub mod mempool;
 pub mod params;
 pub mod percpu_rwsem;
+mod progress;
 pub mod reboot;
 pub mod reed_solomon;
 pub mod request;
@@ -31,6 +33,7 @@ pub mod security;
 pub mod semaphore;
 pub mod target;
 pub mod timer;
+mod wait_bit;
 pub mod workqueue;
 
 module! {

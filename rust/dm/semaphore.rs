@@ -50,6 +50,11 @@ impl Semaphore {
         unsafe { bindings::down(self.inner.get()) }
     }
 
+    fn try_down(&self) -> bool {
+        // SAFETY: By the type invariant.
+        unsafe { bindings::down_trylock(self.inner.get()) == 0 }
+    }
+
     fn up(&self) {
         // SAFETY: By the type invariant.
         unsafe { bindings::up(self.inner.get()) }
@@ -93,9 +98,18 @@ impl Places {
     /// other.
     pub fn take(&self, token: MaySleep<'_>) -> usize {
         self.free.down(token);
+        self.claim()
+    }
+
+    /// Takes a place, if there is one now. Any context but hard interrupts.
+    pub fn try_take(&self) -> Option<usize> {
+        self.free.try_down().then(|| self.claim())
+    }
+
+    /// Returns a place that is free, which the semaphore says there is.
+    fn claim(&self) -> usize {
         loop {
-            // The semaphore says that there is one. It may be freed and another be taken just
-            // behind the search.
+            // It may be freed and another be taken just behind the search.
             if let Some(place) = self.taken.claim(self.len) {
                 return place as usize;
             }

@@ -94,15 +94,15 @@ impl Flight {
     /// Counts a bio that has ended, or the end of submitting. Any context. With the last one, the
     /// flight may be gone before `wake` is called, with the address of its word.
     pub(crate) fn done(&self, wake: impl FnOnce(*const AtomicUsize)) {
-        let flying = self.word();
+        let flying = &raw const self.flying;
         if self.bios.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.flying.store(0, Ordering::Release);
             cleared(|| wake(flying));
         }
     }
 
-    /// The address of the word to wait on.
-    pub(crate) fn word(&self) -> *const AtomicUsize {
-        &raw const self.flying
+    /// The word to wait on.
+    pub(crate) fn word(&self) -> &AtomicUsize {
+        &self.flying
     }
 }

@@ -7,7 +7,9 @@
 //! come back in any order. A [`Window`] has the memory of a number of requests, so nothing is
 //! allocated for them, and no more are under way than that. Who finds all of it in use, or the
 //! queue of the engine full, waits: in the only function that hands anything over, never where
-//! something comes back. So what is under way always comes back, whatever waits.
+//! something comes back. So what is under way always comes back, whatever waits. And who waits does
+//! so until half of what is under way has come back, not for each request: the other half keeps the
+//! engine busy until its successors are there.
 
 use super::{
     Cipher,
@@ -22,7 +24,12 @@ use crate::{
     bindings,
     bio::Cursor,
     context::MaySleep,
-    semaphore::Places, //
+    progress::{
+        Progress,
+        ALARM_BIT, //
+    },
+    semaphore::Places,
+    wait_bit, //
 };
 use core::{
     cell::UnsafeCell,
@@ -71,6 +78,8 @@ struct Inner<K> {
     free_slots: Places,
     #[pin]
     free_jobs: Places,
+    /// The requests that were handed over.
+    progress: Progress,
 }
 
 // SAFETY: Slots and jobs belong to whoever has their places; cargo is `Send`.
@@ -149,6 +158,7 @@ impl<K: Cargo> Window<K> {
             jobs,
             free_slots <- Places::new(depth),
             free_jobs <- Places::new(depth),
+            progress: Progress::new(),
         });
         Ok(Self(alloc::pin_boxed(inner, GFP_KERNEL)?))
     }
@@ -219,7 +229,21 @@ impl<K: Cargo> Inner<K> {
             job.fail(result);
         }
         self.free_slots.put(slot);
+        self.progress.end(|| self.wake());
         self.share_done(job);
+    }
+
+    /// Wakes up those who [`wait`](Self::wait).
+    fn wake(&self) {
+        wait_bit::wake(self.progress.word(), ALARM_BIT);
+    }
+
+    /// Waits until half of what is under way has come back.
+    fn wait(&self, token: MaySleep<'_>) {
+        let half = self.progress.half();
+        while self.progress.must_wait(half, || self.wake()) {
+            wait_bit::until_clear(self.progress.word(), ALARM_BIT, token);
+        }
     }
 
     /// Gives up a share of a job. After the last one the cargo has arrived.
@@ -314,7 +338,13 @@ impl<K: Cargo, F: FnMut(&mut Iv) -> usize> Sender<'_, K, F> {
         token: MaySleep<'_>,
     ) -> Result {
         let window = self.window;
-        let index = window.free_slots.take(token);
+        let index = match window.free_slots.try_take() {
+            Some(index) => index,
+            None => {
+                window.wait(token);
+                window.free_slots.take(token)
+            }
+        };
         let slot = window.slots.get(index).ok_or(EIO)?.frame.as_ptr();
         // SAFETY: The slot is ours by its place, and has room for a frame, all of it initialised.
         let frame = unsafe { &mut *slot };
@@ -337,6 +367,7 @@ impl<K: Cargo, F: FnMut(&mut Iv) -> usize> Sender<'_, K, F> {
         let result = unsafe {
             Self::fill(slot, cipher, self.unit, same);
             self.job.pending.fetch_add(1, Ordering::Relaxed);
+            window.progress.begin();
             let request = &raw mut (*slot).request;
             match self.direction {
                 Direction::Encrypt => bindings::crypto_skcipher_encrypt(request),
@@ -346,8 +377,11 @@ impl<K: Cargo, F: FnMut(&mut Iv) -> usize> Sender<'_, K, F> {
         match result.wrapping_neg() as u32 {
             bindings::EINPROGRESS => (),
             // The request is in front of the engine's queue, where there is room for this one only.
-            // SAFETY: The job lives; whoever ends the wait has a request under way.
-            bindings::EBUSY => unsafe { bindings::wait_for_completion(self.job.entered.get()) },
+            bindings::EBUSY => {
+                window.wait(token);
+                // SAFETY: The job lives; whoever ends the wait has a request under way.
+                unsafe { bindings::wait_for_completion(self.job.entered.get()) }
+            }
             _ => window.request_done(self.job, index, result),
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 //! The cache as the kernel builds it.
 
-#[path = "../../../../../rust/dm/bufio/atomic.rs"]
+#[path = "../../../../../rust/dm/atomic.rs"]
 mod atomic;
 #[path = "../../../../../rust/dm/bufio/contents.rs"]
 pub(crate) mod contents;
@@ -10,6 +10,8 @@ pub(crate) mod contents;
 pub(crate) mod index;
 #[path = "../../../../../rust/dm/bufio/list.rs"]
 pub(crate) mod list;
+#[path = "../../../../../rust/dm/progress.rs"]
+pub(crate) mod progress;
 #[path = "../../../../../rust/dm/bufio/ranges.rs"]
 pub(crate) mod ranges;
 #[path = "../../../../../rust/dm/bufio/state.rs"]

@@ -53,10 +53,14 @@ pub(crate) mod atomic {
         rmw!(fetch_add fetch_sub fetch_or fetch_and fetch_xor);
     }
 }
+
+#[path = "../../../../../rust/dm/progress.rs"]
+pub(crate) mod progress;
 #[path = "../../../../../rust/dm/bufio/state.rs"]
 pub(crate) mod state;
 #[path = "../../../../../rust/dm/bufio/wakeup.rs"]
 pub(crate) mod wakeup;
 
+mod parts;
 mod queue;
 mod races;

@@ -122,9 +122,7 @@ impl Cache {
     }
 
     fn is_flying(&self) -> bool {
-        // SAFETY: The word lives as long as the cache.
-        let word = unsafe { &*self.flight.word() };
-        word.load(Ordering::Acquire) & (1 << FLYING_BIT) != 0
+        self.flight.word().load(Ordering::Acquire) & (1 << FLYING_BIT) != 0
     }
 
     fn landed(&self) {
